@@ -355,7 +355,7 @@ func (n *localName) lateAgain(t *tenure, g grant, now clock.Instant) bool {
 }
 
 func labelOf(holder string) string {
-	if owner, rests := keyspace.CooldownOwner(holder); rests {
+	if owner, isCooldown := keyspace.CooldownOwner(holder); isCooldown {
 		return owner
 	}
 	id, _ := keyspace.ParseID(holder)

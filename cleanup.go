@@ -150,8 +150,8 @@ func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup 
 	if t := p.tenures[id]; t != nil {
 		t.unlocks++ // it may release what an unlock then finds gone
 	}
-	if rests := p.minHoldEnd(id); rests > now {
-		return p.coolDown(id, n, now, rests)
+	if minHold := p.minHoldEnd(id); minHold > now {
+		return p.coolDown(id, n, now, minHold)
 	}
 	if e := p.cancels.Of(id); e != nil { // a lock may have run after it
 		e.until, e.confirmed = now.Add(protocol.QueueTTL), false
@@ -212,9 +212,9 @@ func (p *process) rememberMinHold(t *tenure, now clock.Instant) {
 
 // endScript is what ends a tenure in Redis: before its MinHold is over by the
 // script cooldown, whose duration is computed again for each try.
-func (n *localName) endScript(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
-	if rests > now {
-		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), n.owner(), n.shard, fresh}
+func (n *localName) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
+	if coolUntil > now {
+		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.owner(), n.shard, fresh}
 	}
 	return script.Unlock, n.unlockArgs(id, fresh)
 }

@@ -117,15 +117,15 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 		c.unlock()
 		return nil, cmp.Or(err, errOneByOne)
 	}
-	callers := make([]*pending, len(names))
+	waiters := make([]*pending, len(names))
 	entering := make([]*waiter, len(names))
 	for i := range names {
-		callers[i] = c.newWaiter(true)
-		entering[i] = &callers[i].waiter
+		waiters[i] = c.newWaiter(true)
+		entering[i] = &waiters[i].waiter
 	}
 	g := c.enterTogether(names, all, entering, now)
 	c.unlockAndPerform(blocking, g.asking, now)
-	return callers, nil
+	return waiters, nil
 }
 
 // newWaiter takes one from the pool, for its channel. The pool is the Client's:

@@ -54,7 +54,7 @@ func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold,
 	if err != nil {
 		return nil, err
 	}
-	state, err := calls.Look(ctx)
+	state, err := calls.Inspect(ctx)
 	return exportedHold(calls.Hold, state, err)
 }
 

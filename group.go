@@ -30,11 +30,11 @@ type group struct {
 var errOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
 // enterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
-func (p *process) enterTogether(names []string, keys []*keyspace.Keys, callers []*waiter, now clock.Instant) *group {
+func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters []*waiter, now clock.Instant) *group {
 	g := &group{p: p}
 	for i, name := range names {
 		n := p.newName(name, name, keys[i], nil)
-		n.admit(callers[i], now)
+		n.admit(waiters[i], now)
 		n.tenure, n.group = p.newTenure(n), g
 		g.names = append(g.names, n)
 	}

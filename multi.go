@@ -115,12 +115,12 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 		return nil, err
 	}
 	c, done := m.client.core, ctx.Done()
-	callers, err := c.enterAll(names, try, done == nil)
+	waiters, err := c.enterAll(names, try, done == nil)
 	if err != nil {
 		return nil, err
 	}
 	got := &MultiLease{}
-	for _, w := range callers {
+	for _, w := range waiters {
 		var o outcome
 		select {
 		case o = <-w.ready:

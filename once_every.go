@@ -162,7 +162,7 @@ func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 
 // args are those of once_lock, behind the id.
 func (s *onceEveryCall) args(n *localName) []string {
-	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.Life)}
+	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.TTL)}
 }
 
 // returnTick gives the tick back where nobody knows whether the lock that failed has begun it.

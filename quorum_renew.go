@@ -61,7 +61,7 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 	switch {
 	case p.checkOnly && p.answers.Number("ours") >= p.q.need:
 		p.decided = true
-		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.p.ttl + MaxQuorumTTL)}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Shortest(p.q.p.ttl + MaxQuorumTTL)}, nil, now)
 	case p.answers.Number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
 		p.r.onAnswer(p.r, wire.Answer{Word: "renewed"}, nil, now)

@@ -112,8 +112,8 @@ func (u *turn) over(now clock.Instant) Cause {
 	return Expired
 }
 
-// hasEnded is how a turn ended; nil: it goes on. What is over ends now, if that was not
-// noticed before.
+// hasEnded is how a turn ended; nil: it goes on. A turn whose deadline has passed
+// ends now, if that was not noticed before.
 func (u *turn) hasEnded(now clock.Instant) *ending {
 	if u.local.turn == u && u.over(now) != "" {
 		u.local.expire(now)

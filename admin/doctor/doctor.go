@@ -62,15 +62,15 @@ func Check(ctx context.Context, store driver.Store, options *Options) []Result {
 	}
 	defer t.sweep(ctx)
 	checks := []Result{
-		worst(servers, judgeServer),
-		judgeRights(servers[0]),
+		worst(servers, checkServer),
+		checkRights(servers[0]),
 		t.lock(ctx),
 		t.wait(ctx),
 		t.list(ctx),
-		worst(servers, judgeMemory),
-		worst(servers, judgePersistence),
-		worst(servers, judgeReplicas),
-		judgeCluster(servers[0], store.Sharded()),
+		worst(servers, checkMemory),
+		worst(servers, checkPersistence),
+		worst(servers, checkReplicas),
+		checkCluster(servers[0], store.Sharded()),
 	}
 	return append(checks, t.time(ctx)...)
 }
@@ -203,9 +203,9 @@ func unsaid(name, what string) Result {
 	}
 }
 
-// judgeTime compares round trips with the ttl: what is pushed or renewed has to
+// checkTime compares round trips with the ttl: what is pushed or renewed has to
 // arrive well before it ends.
-func (d *doctor) judgeTime(slowest time.Duration) Result {
+func (d *doctor) checkTime(slowest time.Duration) Result {
 	life := min(d.options.TTL, protocol.ClaimWindow)
 	check := Result{Name: "round trip", State: OK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
 	switch {
@@ -222,8 +222,8 @@ func (d *doctor) judgeTime(slowest time.Duration) Result {
 	return check
 }
 
-// judgeClock looks at how far the server's clock is ahead of ours.
-func judgeClock(ahead time.Duration) Result {
+// checkClock looks at how far the server's clock is ahead of ours.
+func checkClock(ahead time.Duration) Result {
 	check := Result{Name: "clock", State: OK, Finding: fmt.Sprintf("the server's clock is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
 	if ahead.Abs() <= time.Second {
 		return check

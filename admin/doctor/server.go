@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// judgeServer says what kind of server it is, and whether it takes writes.
-func judgeServer(s server) Result {
+// checkServer says what kind of server it is, and whether it takes writes.
+func checkServer(s server) Result {
 	version, role := s.info["redis_version"], s.info["role"]
 	if version == "" && role == "" {
 		return unsaid("server", "its version and role")
@@ -33,8 +33,8 @@ func judgeServer(s server) Result {
 	return check
 }
 
-// judgeRights says which commands the server would refuse.
-func judgeRights(s server) Result {
+// checkRights says which commands the server would refuse.
+func checkRights(s server) Result {
 	check := Result{Name: "rights", State: OK, Finding: "all required rights"}
 	switch {
 	case !s.rights:
@@ -71,9 +71,9 @@ func lackingRights(commands []string) string {
 	return text
 }
 
-// judgeMemory looks for eviction: every key of ours has an expiry, and most will
+// checkMemory looks for eviction: every key of ours has an expiry, and most will
 // not be looked at for a while, so they go first.
-func judgeMemory(s server) Result {
+func checkMemory(s server) Result {
 	policy, limit := s.info["maxmemory_policy"], number(s.info["maxmemory"])
 	if policy == "" {
 		return unsaid("memory", "its maxmemory-policy")
@@ -110,8 +110,8 @@ func usedOf(used, limit int64) string {
 	return fmt.Sprintf("%d of %d MiB", used>>20, limit>>20)
 }
 
-// judgePersistence says what a restart forgets.
-func judgePersistence(s server) Result {
+// checkPersistence says what a restart forgets.
+func checkPersistence(s server) Result {
 	aof, ok := s.info["aof_enabled"]
 	if !ok {
 		return unsaid("persistence", "whether it keeps its data")
@@ -140,8 +140,8 @@ func judgePersistence(s server) Result {
 	return check
 }
 
-// judgeReplicas says what a failover forgets.
-func judgeReplicas(s server) Result {
+// checkReplicas says what a failover forgets.
+func checkReplicas(s server) Result {
 	text, ok := s.info["connected_slaves"]
 	if !ok {
 		return unsaid("replicas", "whether it has replicas")
@@ -165,8 +165,8 @@ func judgeReplicas(s server) Result {
 	return check
 }
 
-// judgeCluster says whether every name has a master.
-func judgeCluster(s server, sharded bool) Result {
+// checkCluster says whether every name has a master.
+func checkCluster(s server, sharded bool) Result {
 	check := Result{Name: "cluster", State: OK, Finding: "not a Cluster"}
 	if !sharded {
 		if s.info["cluster_enabled"] == "1" {

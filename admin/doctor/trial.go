@@ -143,14 +143,14 @@ func (t *trial) wait(ctx context.Context) Result {
 	err = steps(
 		func() error { return t.step(ctx, "granted", script.Lock, holder, "try", "0", t.shard) },
 		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) },
-		func() error { recalled = t.hears(ctx, "recall", holder); return nil },
+		func() error { recalled = t.receives(ctx, "recall", holder); return nil },
 		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) }, // a second look
 		func() error { return t.ping(ctx, sub) },
 		func() error { return t.step(ctx, "queued", script.Lock, third, "wait", "0", t.shard) },
 		func() error { return t.step(ctx, "cancelled", script.Cancel, third, t.shard) },
 		func() error { _, err := t.eval(ctx, script.Inspect, "1", t.shard); return err },
 		func() error { return t.step(ctx, "released", script.Unlock, holder, t.shard) },
-		func() error { granted = t.hears(ctx, "grant", waiter); return nil },
+		func() error { granted = t.receives(ctx, "grant", waiter); return nil },
 		func() error { return t.step(ctx, "released", script.Unlock, waiter, t.shard) },
 	)
 	switch {
@@ -206,9 +206,9 @@ func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 // listeners counts the connections that listen to a channel of a Cluster.
 var listeners = driver.NewScript("listeners", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]")
 
-// hears waits for a push about an id. Where the server refused to publish there
+// receives waits for a push about an id. Where the server refused to publish there
 // is none.
-func (t *trial) hears(ctx context.Context, kind, id string) bool {
+func (t *trial) receives(ctx context.Context, kind, id string) bool {
 	if t.refused != "" {
 		return true
 	}

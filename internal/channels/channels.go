@@ -41,10 +41,10 @@ type Conn interface {
 
 // Pool holds the connections of one store. The zero value works.
 type Pool struct {
-	mu     sync.Mutex // guards the pool, its links and their subscriptions
-	links  map[string][]*Link
-	alone  bool // a server lets no channel go: each gets a connection that can be closed
-	closed bool
+	mu       sync.Mutex // guards the pool, its links and their subscriptions
+	links    map[string][]*Link
+	unshared bool // a server lets no channel go: each gets a connection that can be closed
+	closed   bool
 }
 
 // Subscribe listens to a channel of a server. It joins a connection of that server,
@@ -74,7 +74,7 @@ func (p *Pool) choose(server string, dial func(*Link) Conn, channel string) (l *
 		return nil, false, errClosed
 	}
 	now := time.Now()
-	if server != "" && !p.alone {
+	if server != "" && !p.unshared {
 		for _, l := range p.links[server] {
 			if l.channels[channel] == nil && !l.silent(now) {
 				l.users++

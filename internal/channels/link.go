@@ -145,7 +145,7 @@ func (l *Link) kept(s *state, err error) {
 		return
 	}
 	if strings.HasPrefix(said, "NOPERM ") || strings.HasPrefix(said, "ERR ") {
-		l.pool.alone = true
+		l.pool.unshared = true
 	}
 	l.end(err)
 }

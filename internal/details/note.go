@@ -17,7 +17,7 @@ const (
 	// Every is how often the details are written while a name is held or waited for.
 	Every = 20 * time.Minute
 
-	life        = time.Hour // of the details after a write, beyond the TTL
+	noteTTL     = time.Hour // of the details after a write, beyond the TTL
 	removalWait = 250 * time.Millisecond
 	mostExports = 32 // exported tenures that are stored, the newest
 )
@@ -42,7 +42,7 @@ type Note struct {
 func NewNote(p Process, client string, ttl time.Duration, caller *call.Caller, warn func(error)) *Note {
 	return &Note{
 		caller: caller, warn: warn, order: make(chan struct{}, 1), about: Stored{Process: p.Clean()},
-		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}, Args: []string{"", strconv.FormatInt((life + ttl).Milliseconds(), 10)}},
+		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}, Args: []string{"", strconv.FormatInt((noteTTL + ttl).Milliseconds(), 10)}},
 	}
 }
 

@@ -86,10 +86,10 @@ func TestPause(t *testing.T) {
 		subscribed bool
 		want       time.Duration
 	}{
-		"until the term ends":        {view: leader, subscribed: true, want: 10*time.Second + lookBehind},
-		"without a subscription":     {view: leader, want: lookAlone},
-		"of a leader without a term": {view: silent, subscribed: true, want: lookAlone},
-		"while nobody leads":         {subscribed: true, want: lookAnyway},
+		"until the term ends":        {view: leader, subscribed: true, want: 10*time.Second + pollBehind},
+		"without a subscription":     {view: leader, want: pollAlone},
+		"of a leader without a term": {view: silent, subscribed: true, want: pollAlone},
+		"while nobody leads":         {subscribed: true, want: pollAnyway},
 		"while the store fails":      {err: errors.New("connection refused"), subscribed: true, want: 25 * time.Millisecond},
 	} {
 		var s Sight

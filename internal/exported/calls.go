@@ -64,8 +64,8 @@ type Calls struct {
 	Patience time.Duration // how long each call is retried
 }
 
-// Look returns the state of the hold. It changes nothing.
-func (c *Calls) Look(ctx context.Context) (*State, error) { return c.run(ctx, c.call()) }
+// Inspect returns the state of the hold. It changes nothing.
+func (c *Calls) Inspect(ctx context.Context) (*State, error) { return c.run(ctx, c.call()) }
 
 // Renew prolongs the hold by the TTL of the exporter. If replicas is not 0, that number of
 // replicas must acknowledge the renewal.
@@ -161,7 +161,7 @@ func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State
 // Release ends the hold and hands the name over to the next waiter. released can be true beside
 // an error: the hold had been revoked or had little time left, and is released now.
 func (c *Calls) Release(ctx context.Context) (released bool, err error) {
-	_, err = c.Look(ctx)
+	_, err = c.Inspect(ctx)
 	ended, over := errors.AsType[*Ended](err)
 	standing := over && (ended.Cause == Revoked || ended.Cause == Expired)
 	if err != nil && !standing {

@@ -80,7 +80,7 @@ func TestLook(t *testing.T) {
 		"garbled":         {reply: []string{"told", "1"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			state, err := callsOn(t, &store{replies: [][]string{test.reply}, roundTrip: test.roundTrip}).Look(t.Context())
+			state, err := callsOn(t, &store{replies: [][]string{test.reply}, roundTrip: test.roundTrip}).Inspect(t.Context())
 			switch {
 			case test.remaining == 0:
 				if err == nil || causeOf(err) != test.cause {

@@ -31,11 +31,11 @@ type Book struct {
 	Keys     *keyspace.Keys
 	Caller   *call.Caller
 	Patience time.Duration
-	Life     time.Duration // of the record
+	TTL      time.Duration // of the record
 }
 
-// LifeFor returns how long Redis remembers a run of this interval or period.
-func LifeFor(interval time.Duration) time.Duration { return max(2*interval, protocol.RecordTTL) }
+// TTLFor returns how long Redis remembers a run of this interval or period.
+func TTLFor(interval time.Duration) time.Duration { return max(2*interval, protocol.RecordTTL) }
 
 func (b *Book) run(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	end := b.Caller.Clock.Now().Add(b.Patience)
@@ -83,7 +83,7 @@ func (b *Book) End(ctx context.Context, token int64, outcome string, run ...stri
 }
 
 func (b *Book) note(ctx context.Context, s *driver.Script, token int64, what string, run ...string) error {
-	reply, err := b.run(ctx, s, append([]string{strconv.FormatInt(token, 10), what, wire.Millis(b.Life)}, run...)...)
+	reply, err := b.run(ctx, s, append([]string{strconv.FormatInt(token, 10), what, wire.Millis(b.TTL)}, run...)...)
 	switch {
 	case err != nil:
 		return err

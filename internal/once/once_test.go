@@ -111,7 +111,7 @@ func TestBook(t *testing.T) {
 	for word, want := range map[string]error{"noted": nil, "newer": ErrOther, "scheduled": ErrScheduled} {
 		s := &answering{reply: []string{word, "1"}}
 		caller := &call.Caller{Store: s, Life: t.Context(), Attempt: time.Second, Clock: clock.New(nil)}
-		b := &Book{Name: "n", Keys: keys, Caller: caller, Patience: time.Second, Life: LifeFor(20*time.Hour) + time.Nanosecond}
+		b := &Book{Name: "n", Keys: keys, Caller: caller, Patience: time.Second, TTL: TTLFor(20*time.Hour) + time.Nanosecond}
 		if got := b.End(t.Context(), 7, "done", "abc", "0"); !errors.Is(got, want) {
 			t.Errorf("%s: got %v, want %v", word, got, want)
 		}

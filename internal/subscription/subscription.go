@@ -36,8 +36,8 @@ const (
 	pingEvery   = 5 * time.Second
 	pingSilence = 5 * time.Second // for the answer: 10 s in all
 
-	backoffLeast = 20 * time.Millisecond
-	backoffMost  = time.Second
+	minBackoff = 20 * time.Millisecond
+	maxBackoff = time.Second
 )
 
 var (
@@ -78,12 +78,12 @@ func (k *Keeper) Reopen() {
 
 // Keep holds the subscription open until it is closed.
 func (k *Keeper) Keep(store driver.Store) {
-	backoff := backoffLeast
+	backoff := minBackoff
 	for k.ctx.Err() == nil {
 		attempt := k.listener.Began()
 		sub, err := call.Subscribe(k.ctx, store, k.channel, func(payload string) { k.listener.Pushed(attempt, payload) })
 		if err == nil {
-			backoff = backoffLeast
+			backoff = minBackoff
 			k.listener.Confirmed()
 			err = k.watch(sub)
 			sub.Close()
@@ -95,7 +95,7 @@ func (k *Keeper) Keep(store driver.Store) {
 			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s: %w", keyspace.Channels, wire.Explain(said, ""))
 		}
 		wait := backoff/2 + k.listener.Broke(err, backoff)
-		backoff = min(2*backoff, backoffMost)
+		backoff = min(2*backoff, maxBackoff)
 		select {
 		case <-time.After(wait):
 		case <-k.ctx.Done():

@@ -30,9 +30,9 @@ func (s *Answers) Number(word string) int {
 	return majority.Distinct(len(s.Of), func(i int) (string, bool) { return s.Of[i].Run, s.Of[i].Word == word })
 }
 
-// Least returns for how long all nodes that say "ours" keep the name for us, and at most
+// Shortest returns for how long all nodes that say "ours" keep the name for us, and at most
 // longest.
-func (s *Answers) Least(longest time.Duration) time.Duration {
+func (s *Answers) Shortest(longest time.Duration) time.Duration {
 	least := longest
 	for _, a := range s.Of {
 		if a.Word == "ours" && a.PTTL >= 0 { // else somebody took the expiry away

@@ -130,7 +130,7 @@ func TestAnswers(t *testing.T) {
 	if s.Came != 5 || s.Number("ours") != 2 || s.Number("lost") != 1 {
 		t.Errorf("%d came, %d ours, %d lost, want 5, 2, 1", s.Came, s.Number("ours"), s.Number("lost"))
 	}
-	if got := s.Least(time.Minute); got != 2*time.Second {
+	if got := s.Shortest(time.Minute); got != 2*time.Second {
 		t.Errorf("least is %v, want 2s", got)
 	}
 	if got := s.Taker(); got != "other" {

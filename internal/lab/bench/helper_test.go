@@ -62,7 +62,7 @@ func run(t *testing.T, server *redistest.Server, who, name string, window time.D
 	if !ok || !known {
 		t.Fatalf("no contender %q or no workload %q", who, name)
 	}
-	one := cell.Cell{
+	one := cell.Scenario{
 		Contender: c, Workload: w.Of(c), Timing: contend.Timing{Window: window, Cool: contend.Quick.Timing.Cool},
 		Server: server, Dir: t.TempDir(), Name: "bench:" + name,
 	}

@@ -95,10 +95,10 @@ func (r *runner) inTurn(w contend.Workload, round int) []report.Row {
 		if r.who != nil && !r.who.MatchString(c.Who) || c.Who == "etcd" && r.etcd == nil {
 			continue
 		}
-		row, err := r.cell(w, c, round).Run()
+		row, err := r.scenario(w, c, round).Run()
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: once more: %v\n", err)
-			row, err = r.cell(w, c, round).Run()
+			row, err = r.scenario(w, c, round).Run()
 		}
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: no row: %v\n", err)
@@ -114,8 +114,8 @@ func (r *runner) inTurn(w contend.Workload, round int) []report.Row {
 	return rows
 }
 
-func (r *runner) cell(w contend.Workload, c contend.Contender, round int) *cell.Cell {
-	own := &cell.Cell{
+func (r *runner) scenario(w contend.Workload, c contend.Contender, round int) *cell.Scenario {
+	own := &cell.Scenario{
 		Contender: c, Workload: w.Of(c), Timing: r.settings.Timing.Of(w), Server: r.server, Dir: r.dir,
 		Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, c.Who, round),
 	}

@@ -14,20 +14,20 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// crowdName is a name in a random state, on two servers.
-type crowdName struct {
+// batchName is a name in a random state, on two servers.
+type batchName struct {
 	L, F, Q string
 	servers [2]*redistest.Server
 }
 
-func (n crowdName) do(t *testing.T, args ...any) {
+func (n batchName) do(t *testing.T, args ...any) {
 	for _, s := range n.servers {
 		s.MustDo(t, args...)
 	}
 }
 
 // draw leaves the name as it may be found.
-func (n crowdName) draw(t *testing.T, random *rand.Rand) {
+func (n batchName) draw(t *testing.T, random *rand.Rand) {
 	switch random.IntN(8) {
 	case 0:
 		n.do(t, "SET", n.L, "client.other.5000|o", "PX", 100_000)
@@ -60,7 +60,7 @@ func (n crowdName) draw(t *testing.T, random *rand.Rand) {
 }
 
 // looks is all that a server knows of the name.
-func (n crowdName) looks(t *testing.T, s *redistest.Server) string {
+func (n batchName) looks(t *testing.T, s *redistest.Server) string {
 	return s.MustDo(t, "EVAL", `
 local all = {}
 for i, key in ipairs(KEYS) do
@@ -87,12 +87,12 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 	for range 600 {
 		crowded.MustDo(t, "FLUSHALL")
 		apart.MustDo(t, "FLUSHALL")
-		var names []crowdName
+		var names []batchName
 		var keys, lines, args []any
 		var before []string
 		var locks []bool
 		for i := range 2 + random.IntN(8) {
-			n := crowdName{fmt.Sprint("n", i), fmt.Sprintf("holdfast/fence:{n%d}", i), fmt.Sprintf("holdfast/queue:{n%d}", i), servers}
+			n := batchName{fmt.Sprint("n", i), fmt.Sprintf("holdfast/fence:{n%d}", i), fmt.Sprintf("holdfast/queue:{n%d}", i), servers}
 			n.draw(t, random)
 			ttl := ""
 			if random.IntN(2) == 0 {

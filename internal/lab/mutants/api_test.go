@@ -13,7 +13,7 @@ var apiMutants = []mutant{
 	{guard: "exported: the fence is prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedKeepsTheFence",
 		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},
 	{guard: "exported: looking changes nothing", file: "exported.go", name: "TestExportedIsChecked",
-		edits: []string{"calls.Look(ctx)", "calls.Renew(ctx, 0)"}},
+		edits: []string{"calls.Inspect(ctx)", "calls.Renew(ctx, 0)"}},
 	{guard: "exported: what is left counts from the request", file: "internal/exported/calls.go", name: "TestExportedRenewalIsLate",
 		edits: []string{"Remaining: clock.Deadline(sent, life).Sub(now)", "Remaining: clock.Deadline(now, life).Sub(now)"}},
 	{guard: "exported: of that which was answered", file: "internal/call/call.go", name: "TestExportedRenewalIsLost",

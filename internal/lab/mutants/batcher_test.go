@@ -1,7 +1,7 @@
 package mutants
 
-// gatherMutants are the guards of requests that travel together.
-var gatherMutants = []mutant{
+// batcherMutants are the guards of requests that travel together.
+var batcherMutants = []mutant{
 	{guard: "gather: nobody waits longer than a millisecond", file: "batcher.go", pkg: ".", name: "TestRequestsAreBatched",
 		edits: []string{"c.schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},
 	{guard: "gather: pipelines are bounded", file: "batcher.go", pkg: ".", name: "TestRequestsAreBatched",

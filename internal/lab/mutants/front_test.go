@@ -1,7 +1,7 @@
 package mutants
 
-// nearMutants are what tells waiters that joined far behind, and came near since.
-var nearMutants = []mutant{
+// frontMutants are what tells waiters that joined far behind, and came near since.
+var frontMutants = []mutant{
 	{guard: "near: a hand-over tells", file: "internal/script/part/hand_over.lua", name: "TestFrontAfterTurns",
 		edits: []string{"      notify_front(gone, tonumber(px))\n", ""}},
 	{guard: "near: not of a line that was emptied", file: "internal/script/part/hand_over.lua", pkg: "./internal/lab/cluster", name: "TestHandOverEmptiesAQueueThatMoves",

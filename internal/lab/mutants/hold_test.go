@@ -3,7 +3,7 @@ package mutants
 // holdMutants are the guards of MinHold, MaxHold and Once.
 var holdMutants = []mutant{
 	{guard: "least time: L rests after the release", file: "cleanup.go", name: "TestMinHoldCoolsDown",
-		edits: []string{"	if rests > now {\n		return script.Cooldown", "	if rests > now && false {\n		return script.Cooldown"}},
+		edits: []string{"	if coolUntil > now {\n		return script.Cooldown", "	if coolUntil > now && false {\n		return script.Cooldown"}},
 	{guard: "least time: the holder's life is secured before its turn", file: "local_name.go", name: "TestMinHoldCrash",
 		edits: []string{"case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,", "case false,"}},
 	{guard: "least time: what a push set counts for what it is", file: "ask.go", name: "TestMinHoldCrashOfAPushedGrant",
@@ -23,7 +23,7 @@ var holdMutants = []mutant{
 	{guard: "least time: own callers rest, too", file: "local_name.go", name: "TestMinHoldOwnWaiters",
 		edits: []string{"\tcase t.inMinHold(now):\n\t\tn.sendRelease(now)\n", ""}},
 	{guard: "least time: what is left is reckoned for each try", file: "cleanup.go", name: "TestMinHoldLostAnswer",
-		edits: []string{"wire.Millis(rests.Sub(now)), n.o", "wire.Millis(rests.Sub(n.tenure.minHold.until.Add(-20*time.Second))), n.o"}},
+		edits: []string{"wire.Millis(coolUntil.Sub(now)), n.o", "wire.Millis(coolUntil.Sub(n.tenure.minHold.until.Add(-20*time.Second))), n.o"}},
 	{guard: "least time: a rest that runs again changes nothing", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldDoubledRelease",
 		edits: []string{"if holder ~= id then", "if holder ~= id and false then"}},
 	{guard: "least time: the fresh id is queued", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldCoolsDown",
@@ -31,7 +31,7 @@ var holdMutants = []mutant{
 	{guard: "least time: the head is told", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldHeadIsNotified",
 		edits: []string{"  publish(chosen, 'head '", "  local _ = (chosen and 'head '"}},
 	{guard: "least time: no cancel frees the name", file: "cleanup.go", name: "TestMinHoldLateGrant",
-		edits: []string{"if rests := p.minHoldEnd(id); rests > now {", "if rests := p.minHoldEnd(id); rests > now && false {"}},
+		edits: []string{"if minHold := p.minHoldEnd(id); minHold > now {", "if minHold := p.minHoldEnd(id); minHold > now && false {"}},
 	{guard: "least time: nor of an id that is past", file: "cleanup.go", name: "TestMinHoldStaleID",
 		edits: []string{"\tif t.inMinHold(now) {\n\t\tp.minHolds[t.id]", "\tif t.inMinHold(now) && false {\n\t\tp.minHolds[t.id]"}},
 	{guard: "least time: a lost lease rests when it is given back", file: "cleanup.go", name: "TestMinHoldLost",

@@ -1,7 +1,7 @@
 package mutants
 
-// goodbyeMutants are what a call waits for whose context has ended.
-var goodbyeMutants = []mutant{
+// removalMutants are what a call waits for whose context has ended.
+var removalMutants = []mutant{
 	{guard: "goodbye: a call waits until nothing of it is left", file: "enter.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"client.awaitRemovals(left)", "_ = removals"}},
 	{guard: "goodbye: but not for long", file: "enter.go", name: "TestAWaitReturnsInTime",

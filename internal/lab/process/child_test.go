@@ -61,14 +61,14 @@ type order struct {
 	Owner string        // lock: Mutex.Owner
 	Lease int           // release, look, eval, watch, watched: the call that locked it
 	Load  load
-	Duty  duty     // serve
-	Names []string // mark, multi
-	Since int64    // losses
-	Tour  tour     // tour
-	Crowd crowd    // crowd
-	Ticks ticking  // ticks
-	Text  string   // adopt: what was exported
-	Value string   // eval: what the key Name is set to
+	Duty  duty      // serve
+	Names []string  // mark, multi
+	Since int64     // losses
+	Tour  tour      // tour
+	Crowd manyUsers // crowd
+	Ticks ticking   // ticks
+	Text  string    // adopt: what was exported
+	Value string    // eval: what the key Name is set to
 }
 
 // reply is a line on a child's standard output. Which fields count depends on
@@ -104,7 +104,7 @@ func (r *reply) said(err error) {
 // child is one process of a test.
 type child struct {
 	client  *holdfast.Client
-	witness *witness
+	monitor *monitor
 
 	writing sync.Mutex // guards answers
 	answers *json.Encoder
@@ -127,12 +127,12 @@ func runChild(text string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	c := &child{
-		witness: &witness{Store: store},
+		monitor: &monitor{Store: store},
 		answers: json.NewEncoder(stdout),
 		leases:  map[int]*holdfast.Lease{},
 		seen:    map[int]chan reply{},
 	}
-	c.client = holdfast.New(c.witness, &holdfast.Options{TTL: s.TTL, Owner: s.Owner})
+	c.client = holdfast.New(c.monitor, &holdfast.Options{TTL: s.TTL, Owner: s.Owner})
 	c.answer(reply{}) // ready
 	for lines := bufio.NewScanner(stdin); lines.Scan(); {
 		var o order

@@ -48,20 +48,20 @@ func (p *process) campaign(name string) call {
 	return p.order(order{Do: "campaign", Name: name})
 }
 
-// witnessed is what an observer of an election was told: values, "none", "error".
-type witnessed struct {
+// monitored is what an observer of an election was told: values, "none", "error".
+type monitored struct {
 	mu    sync.Mutex
 	lines []string
 	terms []int64
 }
 
 // observing observes an election from this process until the test ends.
-func observing(t *testing.T, server *redistest.Server, name string) *witnessed {
+func observing(t *testing.T, server *redistest.Server, name string) *monitored {
 	t.Helper()
 	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "observer"})
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
-	w := &witnessed{}
+	w := &monitored{}
 	go func() {
 		defer close(over)
 		for leader, err := range client.Election(name).Observe(ctx) {
@@ -86,18 +86,18 @@ func observing(t *testing.T, server *redistest.Server, name string) *witnessed {
 
 // saw waits until the observer was told that, in that order and nothing else but
 // for the same leader once more, when its term was known.
-func (w *witnessed) saw(t *testing.T, want ...string) {
+func (w *monitored) saw(t *testing.T, want ...string) {
 	t.Helper()
 	w.told(t, want, func(string) bool { return false })
 }
 
 // sawAmongErrors is saw where a busy machine may be told that the server is silent.
-func (w *witnessed) sawAmongErrors(t *testing.T, want ...string) {
+func (w *monitored) sawAmongErrors(t *testing.T, want ...string) {
 	t.Helper()
 	w.told(t, want, func(line string) bool { return line == "error" })
 }
 
-func (w *witnessed) told(t *testing.T, want []string, without func(line string) bool) {
+func (w *monitored) told(t *testing.T, want []string, without func(line string) bool) {
 	t.Helper()
 	read := func() []string {
 		w.mu.Lock()

@@ -13,7 +13,7 @@ import (
 )
 
 // dismiss ends the work and looks at what happened.
-func (c *crew) dismiss(t *testing.T) {
+func (c *workerSet) dismiss(t *testing.T) {
 	t.Helper()
 	for _, r := range c.all(t, order{Do: "rest"}) {
 		if r.Err != "" {
@@ -39,7 +39,7 @@ func (c *crew) dismiss(t *testing.T) {
 }
 
 // checkLosses wants losses where they were forced, known in time.
-func (c *crew) checkLosses(t *testing.T) {
+func (c *workerSet) checkLosses(t *testing.T) {
 	t.Helper()
 	var locks, fences int
 	var longest, slowest int64
@@ -72,7 +72,7 @@ func (c *crew) checkLosses(t *testing.T) {
 
 // unknown reports whether a process may still believe in a lock that is lost: from
 // a master's end until a little after the process heard the next.
-func (c *crew) unknown(process int, at int64) bool {
+func (c *workerSet) unknown(process int, at int64) bool {
 	return slices.ContainsFunc(c.rounds, func(r *round) bool {
 		return at >= r.began && at <= r.sights[process].Seen+known.Nanoseconds()
 	})
@@ -81,7 +81,7 @@ func (c *crew) unknown(process int, at int64) bool {
 // checkTokens wants every token once, and a greater one for who called after
 // another's Lock had returned. A process that could not know yet that its lock
 // was lost may give on a token that the resource refuses; those are counted.
-func (c *crew) checkTokens(t *testing.T, stays []stay) (stale int) {
+func (c *workerSet) checkTokens(t *testing.T, stays []stay) (stale int) {
 	t.Helper()
 	tokens := check{t: t, rule: "tokens"}
 	for _, name := range names(stays) {
@@ -120,7 +120,7 @@ func (c *crew) checkTokens(t *testing.T, stays []stay) (stale int) {
 
 // checkOverlaps wants one holder at a time, but where a lock was lost and its
 // holder could not know.
-func (c *crew) checkOverlaps(t *testing.T, stays []stay) (excused int) {
+func (c *workerSet) checkOverlaps(t *testing.T, stays []stay) (excused int) {
 	t.Helper()
 	overlaps := check{t: t, rule: "overlaps"}
 	for _, name := range names(stays) {

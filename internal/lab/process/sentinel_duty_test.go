@@ -55,7 +55,7 @@ type worker struct {
 	duty    duty
 	process int
 	client  *holdfast.Client
-	witness *witness
+	monitor *monitor
 	stop    chan struct{}
 	busy    sync.WaitGroup
 
@@ -77,7 +77,7 @@ func now() int64 { return time.Now().UnixNano() }
 
 func (c *child) serve(process int, d duty) *worker {
 	w := &worker{
-		duty: d, process: process, client: c.client, witness: c.witness,
+		duty: d, process: process, client: c.client, monitor: c.monitor,
 		stop: make(chan struct{}), keeps: map[string]*keep{}, turns: map[string]int64{},
 	}
 	for _, name := range d.Kept {
@@ -209,11 +209,11 @@ func (w *worker) relock() {
 // recover waits until everything works again with the new master, and says what
 // was lost since the old one ended.
 func (w *worker) recover() (sight, error) {
-	since := w.witness.since.Load()
+	since := w.monitor.since.Load()
 	eyes := sight{}
 	for end := time.Now().Add(labtest.Patience); ; time.Sleep(5 * time.Millisecond) {
 		missing := w.missing(since)
-		eyes.Seen = w.witness.seen.Load()
+		eyes.Seen = w.monitor.seen.Load()
 		if len(missing) == 0 && eyes.Seen != 0 {
 			break
 		}
@@ -244,7 +244,7 @@ func (w *worker) missing(since int64) (missing []string) {
 	for name, k := range w.keeps {
 		// A lock, or a renewal that was sent since then: the deadline is 1 % and
 		// 2 ms less than a ttl away from that.
-		if k.lease == nil || w.witness.concerns(name) && k.got < since && now()+int64(k.lease.Remaining()) < since+int64(w.duty.TTL*99/100-3*time.Millisecond) {
+		if k.lease == nil || w.monitor.concerns(name) && k.got < since && now()+int64(k.lease.Remaining()) < since+int64(w.duty.TTL*99/100-3*time.Millisecond) {
 			missing = append(missing, name)
 		}
 	}
@@ -267,8 +267,8 @@ func (w *worker) rest() error {
 	return errors.Join(append(w.errors, os.WriteFile(w.duty.Records, text, 0o600))...)
 }
 
-// witness is a store that notes when a master that came later answered first.
-type witness struct {
+// monitor is a store that notes when a master that came later answered first.
+type monitor struct {
 	driver.Store
 	since atomic.Int64 // requests sent later reach nobody but the new master
 	seen  atomic.Int64
@@ -276,7 +276,7 @@ type witness struct {
 	names []string   // these are the master's; nil: all
 }
 
-func (w *witness) mark(names []string) {
+func (w *monitor) mark(names []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.names = names
@@ -285,13 +285,13 @@ func (w *witness) mark(names []string) {
 }
 
 // concerns reports whether a name was the old master's.
-func (w *witness) concerns(name string) bool {
+func (w *monitor) concerns(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.names == nil || slices.Contains(w.names, name)
 }
 
-func (w *witness) answered(sent int64, key string, err error) {
+func (w *monitor) answered(sent int64, key string, err error) {
 	if err != nil || w.seen.Load() != 0 {
 		return
 	}
@@ -305,14 +305,14 @@ func (w *witness) answered(sent int64, key string, err error) {
 	}
 }
 
-func (w *witness) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+func (w *monitor) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	sent := now()
 	reply, err := w.Store.Eval(ctx, call)
 	w.answered(sent, call.Keys[0], err)
 	return reply, err
 }
 
-func (w *witness) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+func (w *monitor) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	sent := now()
 	results := w.Store.EvalAll(ctx, calls)
 	for i, r := range results {
@@ -321,7 +321,7 @@ func (w *witness) EvalAll(ctx context.Context, calls []driver.Call) []driver.Res
 	return results
 }
 
-func (w *witness) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
+func (w *monitor) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	sent := now()
 	sub, err := w.Store.Subscribe(ctx, channel, message)
 	w.answered(sent, channel, err)
@@ -346,7 +346,7 @@ func (c *child) obeyAtWork(o order, r *reply) {
 			_ = lease.Release() // all that counts is an answer
 		}
 	case "mark":
-		c.witness.mark(o.Names)
+		c.monitor.mark(o.Names)
 	case "recover":
 		var err error
 		r.Sight, err = w.recover()

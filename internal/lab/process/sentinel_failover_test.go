@@ -76,8 +76,8 @@ func TestSentinelFailovers(t *testing.T) {
 	crew.dismiss(t)
 }
 
-// crew is the processes of such a test.
-type crew struct {
+// workerSet is the processes of such a test.
+type workerSet struct {
 	processes []*process
 	duties    []duty
 	glance    string // a name that nobody else wants
@@ -96,9 +96,9 @@ type round struct {
 
 // hire starts processes that work and some that only keep names, and returns
 // when all keep theirs.
-func hire(t *testing.T, url string, workers, keepers int, idle time.Duration, kept func(process, i int) string, shared []string) *crew {
+func hire(t *testing.T, url string, workers, keepers int, idle time.Duration, kept func(process, i int) string, shared []string) *workerSet {
 	t.Helper()
-	c := &crew{glance: "glance"}
+	c := &workerSet{glance: "glance"}
 	dir := t.TempDir()
 	for i := range workers + keepers {
 		d := duty{TTL: idle, Records: filepath.Join(dir, fmt.Sprint("stays", i))}
@@ -121,7 +121,7 @@ func hire(t *testing.T, url string, workers, keepers int, idle time.Duration, ke
 }
 
 // all gives everybody an order and returns the answers.
-func (c *crew) all(t *testing.T, o order) []reply {
+func (c *workerSet) all(t *testing.T, o order) []reply {
 	t.Helper()
 	var calls []call
 	for _, p := range c.processes {
@@ -140,7 +140,7 @@ func (c *crew) all(t *testing.T, o order) []reply {
 
 // strike ends a master and waits until everybody has recovered. names are those
 // that lived there; nil: all.
-func (c *crew) strike(t *testing.T, f force, names []string, master *redistest.Server, replicas []*redistest.Server, promoted func()) *round {
+func (c *workerSet) strike(t *testing.T, f force, names []string, master *redistest.Server, replicas []*redistest.Server, promoted func()) *round {
 	t.Helper()
 	r := &round{force: f, master: master}
 	replicas = append([]*redistest.Server(nil), replicas...)
@@ -187,7 +187,7 @@ func (c *crew) strike(t *testing.T, f force, names []string, master *redistest.S
 }
 
 // unforced notes a failover that the sentinels began by themselves.
-func (c *crew) unforced(since int64) {
+func (c *workerSet) unforced(since int64) {
 	r := &round{began: since - labtest.Patience.Nanoseconds()}
 	for range c.processes {
 		r.sights = append(r.sights, sight{Seen: now(), Recovered: r.began})
@@ -196,7 +196,7 @@ func (c *crew) unforced(since int64) {
 }
 
 // fences are the F of the kept names that a server has.
-func (c *crew) fences(t *testing.T, server *redistest.Server) map[string]string {
+func (c *workerSet) fences(t *testing.T, server *redistest.Server) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, d := range c.duties {

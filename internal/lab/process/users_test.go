@@ -70,19 +70,19 @@ func TestEveryIsTheExample(t *testing.T) {
 	}
 }
 
-// crowd is what a child does for many users: their jobs, each at an interval of its
+// manyUsers is what a child does for many users: their jobs, each at an interval of its
 // own, until a time. At half time some leave and some come.
-type crowd struct {
+type manyUsers struct {
 	Users, Leave, Come int // how many, and how many of them leave, and come besides
 	Half, End          time.Time
 	File               string // for what it answers
 }
 
 // interval is what a user wants.
-func (crowd) interval(user int) time.Duration { return time.Duration(6+user%5) * time.Second }
+func (manyUsers) interval(user int) time.Duration { return time.Duration(6+user%5) * time.Second }
 
 // run writes down the tokens of all runs of each user.
-func (d crowd) run(client *holdfast.Client) error {
+func (d manyUsers) run(client *holdfast.Client) error {
 	var mu sync.Mutex
 	runs := map[int][]int64{}
 	ctx, cancel := context.WithDeadline(context.Background(), d.End)
@@ -126,7 +126,7 @@ func TestProcessManyUsers(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, 3*time.Second, "A", "B")
 	began := time.Now()
-	d := crowd{Users: 2000, Leave: 100, Come: 100, Half: began.Add(15 * time.Second), End: began.Add(32 * time.Second)}
+	d := manyUsers{Users: 2000, Leave: 100, Come: 100, Half: began.Add(15 * time.Second), End: began.Add(32 * time.Second)}
 	var calls []call
 	var files []string
 	for i, p := range processes {
@@ -174,7 +174,7 @@ func TestProcessManyUsers(t *testing.T) {
 
 // regular wants the runs of a user to be an interval apart, and less than two, but
 // for what a busy machine adds.
-func (d crowd) regular(t *testing.T, user int, began time.Time, tokens map[int64]bool) {
+func (d manyUsers) regular(t *testing.T, user int, began time.Time, tokens map[int64]bool) {
 	t.Helper()
 	const busy = 5 * time.Second
 	interval, from, to := d.interval(user), began, d.End

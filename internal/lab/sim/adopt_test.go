@@ -393,7 +393,7 @@ func (s stage) locksAgain(after time.Duration) {
 	})
 }
 
-func (s stage) wantGhost(name string) {
+func (s stage) wantStaleID(name string) {
 	s.t.Helper()
 	if lock, _ := s.left(name); !lock {
 		s.t.Fatal("there is no ghost: the test shows nothing")
@@ -409,7 +409,7 @@ func TestAdoptedStaleID(t *testing.T) {
 		text := s.lock(p0, "n").export()
 		s.adopt(p1, "n", text).release()
 		time.Sleep(2100 * time.Millisecond)
-		s.wantGhost("n")
+		s.wantStaleID("n")
 		_, fence, _ := sim.Keys("n")
 		s.Do("DEL", fence) // so that it tells nothing
 		s.adoptionLost(p2, text, holdfast.Gone)
@@ -429,7 +429,7 @@ func TestAdoptedStaleIDBehindAnOrder(t *testing.T) {
 		s.revoke(p2, "n", "enough")
 		got.release()
 		time.Sleep(2100 * time.Millisecond)
-		s.wantGhost("n")
+		s.wantStaleID("n")
 		s.adoptionLost(p2, text, holdfast.Gone)
 		time.Sleep(3 * time.Second)
 		s.nothingLeft("n")

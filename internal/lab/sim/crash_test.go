@@ -16,7 +16,7 @@ func idleBound(inFront int) time.Duration {
 }
 
 // processes are so many new ones.
-func (c *crowd) processes(n int, ttl time.Duration) (links []*sim.Link) {
+func (c *waitingProcesses) processes(n int, ttl time.Duration) (links []*sim.Link) {
 	for range n {
 		l := c.process(fmt.Sprint("p", len(c.links)), ttl)
 		c.links, links = append(c.links, l), append(links, l)
@@ -25,7 +25,7 @@ func (c *crowd) processes(n int, ttl time.Duration) (links []*sim.Link) {
 }
 
 // holderAndWaiters are the processes of a holder and of n waiters behind it.
-func (c *crowd) holderAndWaiters(n int, ttl time.Duration) []*sim.Link {
+func (c *waitingProcesses) holderAndWaiters(n int, ttl time.Duration) []*sim.Link {
 	links := c.processes(1+n, ttl)
 	c.soon("the holder", c.wait(links[0]), time.Second)
 	for _, l := range links[1:] {
@@ -43,7 +43,7 @@ func kill(links []*sim.Link) {
 // A holder and forty waiters die together. One waiter behind them lives.
 func TestCrashWithManyWaiters(t *testing.T) {
 	const ttl, n = 2 * time.Second, 40
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		doomed := c.holderAndWaiters(n, ttl)
 		next := c.wait(c.processes(1, ttl)[0])
 		time.Sleep(10 * time.Second)
@@ -55,7 +55,7 @@ func TestCrashWithManyWaiters(t *testing.T) {
 // A waiter comes after the crash of a holder and thirty waiters.
 func TestComesAfterACrash(t *testing.T) {
 	const ttl, n = 5 * time.Second, 30
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		doomed := c.holderAndWaiters(n, ttl)
 		kill(doomed)
 		next := c.wait(c.processes(1, ttl)[0])
@@ -66,7 +66,7 @@ func TestComesAfterACrash(t *testing.T) {
 // The queue is lost while sixty waiters live; each of them is found again, in any order.
 func TestQueueIsLost(t *testing.T) {
 	const ttl, n = 15 * time.Second, 60
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		links := c.processes(1+n, ttl)
 		first := c.soon("the holder", c.wait(links[0]), time.Second)
 		for _, l := range links[1:] {
@@ -89,7 +89,7 @@ func TestQueueIsLost(t *testing.T) {
 func TestForeignHolderWithManyWaiters(t *testing.T) {
 	const n = 40
 	play(t, func(_ *testing.T, s stage) {
-		c := &crowd{stage: s}
+		c := &waitingProcesses{stage: s}
 		lock, _, _ := sim.Keys("n")
 		s.Do("SET", lock, "foreign", "PX", "60000")
 		doomed := c.processes(n, 15*time.Second)

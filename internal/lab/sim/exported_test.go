@@ -146,7 +146,7 @@ func TestExportedThatWasAdopted(t *testing.T) {
 		s.lostBy("ReleaseExported", p2.Client.ReleaseExported(t.Context(), text), holdfast.Taken, "")
 		got.release()
 		time.Sleep(2100 * time.Millisecond)
-		s.wantGhost("n")
+		s.wantStaleID("n")
 		_, fence, _ := sim.Keys("n")
 		s.Do("DEL", fence) // so that it tells nothing
 		s.exportedLost(p2, text, holdfast.Gone, "")
@@ -163,7 +163,7 @@ func TestExportedStaleID(t *testing.T) {
 		time.Sleep(3100 * time.Millisecond)
 		s.lock(p1, "n").release()
 		time.Sleep(time.Second)
-		s.wantGhost("n")
+		s.wantStaleID("n")
 		s.exportedLost(p1, text, holdfast.Gone, "")
 	})
 }

@@ -15,7 +15,7 @@ import (
 // Five hundred dead leave a line by a run of a script that gives the name to nobody:
 // who comes near by that is told, too, and looks in time when those before it die.
 func TestFrontBehindManyDead(t *testing.T) {
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		first := c.soon("the first", c.wait(c.newLink()), time.Second)
 		if doomed := c.newLink(); c.part.Size > 0 {
 			for range 501 {

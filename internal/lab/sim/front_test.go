@@ -13,30 +13,30 @@ import (
 // late, and has come near since: when the holder and the head die together, so that
 // nobody is left who was told to look, it looks in time.
 
-// crowd are processes that stand in one line.
-type crowd struct {
+// waitingProcesses are processes that stand in one line.
+type waitingProcesses struct {
 	stage
 	part  sim.Part // Size 0: a mutex
 	links []*sim.Link
 	got   []<-chan hold
 }
 
-// crowds plays a test with a mutex and with a semaphore.
-func crowds(t *testing.T, f func(c *crowd)) {
+// bothKinds plays a test with a mutex and with a semaphore.
+func bothKinds(t *testing.T, f func(c *waitingProcesses)) {
 	for name, part := range map[string]sim.Part{"mutex": {}, "semaphore": permits(1, 1)} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func(_ *testing.T, s stage) { f(&crowd{stage: s, part: part}) })
+			play(t, func(_ *testing.T, s stage) { f(&waitingProcesses{stage: s, part: part}) })
 		})
 	}
 }
 
-func (c *crowd) newLink() *sim.Link {
+func (c *waitingProcesses) newLink() *sim.Link {
 	l := c.process(fmt.Sprint("p", len(c.links)), time.Second)
 	c.links = append(c.links, l)
 	return l
 }
 
-func (c *crowd) wait(l *sim.Link) <-chan hold {
+func (c *waitingProcesses) wait(l *sim.Link) <-chan hold {
 	if c.part.Size > 0 {
 		return c.wants(l, "n", c.part)
 	}
@@ -44,14 +44,14 @@ func (c *crowd) wait(l *sim.Link) <-chan hold {
 }
 
 // join lets so many more processes wait.
-func (c *crowd) join(n int) {
+func (c *waitingProcesses) join(n int) {
 	for range n {
 		c.got = append(c.got, c.wait(c.newLink()))
 	}
 }
 
 // joinFor lets so many processes wait and give up after d.
-func (c *crowd) joinFor(n int, d time.Duration) {
+func (c *waitingProcesses) joinFor(n int, d time.Duration) {
 	for range n {
 		l := c.newLink()
 		ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -73,7 +73,7 @@ const (
 )
 
 func TestFrontAfterTurns(t *testing.T) {
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		first := c.soon("the first", c.wait(c.newLink()), time.Second)
 		c.join(far + 2)
 		for _, next := range c.got[:far-1] {
@@ -87,7 +87,7 @@ func TestFrontAfterTurns(t *testing.T) {
 }
 
 func TestFrontAfterOthersGaveUp(t *testing.T) {
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
 		c.join(1) // the head
 		c.joinFor(farther, 4*time.Second)
@@ -103,7 +103,7 @@ func TestFrontAfterTheHeadGaveUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
-	crowds(t, func(c *crowd) {
+	bothKinds(t, func(c *waitingProcesses) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
 		c.joinFor(farther, 4*time.Second) // in the order of their coming: always the head
 		c.join(2)
@@ -116,7 +116,7 @@ func TestFrontAfterTheHeadGaveUp(t *testing.T) {
 
 func TestFrontWhileCoolingDown(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
-		c := &crowd{stage: s}
+		c := &waitingProcesses{stage: s}
 		holder := s.keeps(c.newLink(), "n", 8*time.Second)
 		c.join(far + 2)
 		for _, l := range c.links[1 : far+1] {

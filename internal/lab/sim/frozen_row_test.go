@@ -81,7 +81,7 @@ func TestFrozenInARowComeNear(t *testing.T) {
 		f0, f1 := s.process("frozen0", ttl), s.process("frozen1", ttl)
 		s.waits(f0, "n")
 		s.waits(f1, "n")
-		c := &crowd{stage: s}
+		c := &waitingProcesses{stage: s}
 		c.joinFor(30, 4*time.Second)
 		next := s.waits(s.process("p1", ttl), "n")
 		time.Sleep(4500 * time.Millisecond)

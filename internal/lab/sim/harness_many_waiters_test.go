@@ -12,27 +12,27 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// CrowdWant is what all callers of a Crowd ask for.
-type CrowdWant string
+// Wanted is what all callers of a Crowd ask for.
+type Wanted string
 
 // The wants.
 const (
-	WantMutex   CrowdWant = "mutex"
-	WantOwner   CrowdWant = "owner" // Mutex.Owner
-	WantTerm    CrowdWant = "term"
-	WantWrite   CrowdWant = "write"
-	WantPermits CrowdWant = "permits"
-	WantRead    CrowdWant = "read" // but those that freeze, which want to write
+	WantMutex   Wanted = "mutex"
+	WantOwner   Wanted = "owner" // Mutex.Owner
+	WantTerm    Wanted = "term"
+	WantWrite   Wanted = "write"
+	WantPermits Wanted = "permits"
+	WantRead    Wanted = "read" // but those that freeze, which want to write
 )
 
-// CrowdWants are all of them.
-var CrowdWants = []CrowdWant{WantMutex, WantOwner, WantTerm, WantWrite, WantPermits, WantRead}
+// AllWanted are all of them.
+var AllWanted = []Wanted{WantMutex, WantOwner, WantTerm, WantWrite, WantPermits, WantRead}
 
-// Crowd is many callers that want one name, in several processes of which some die or
+// ManyWaiters is many callers that want one name, in several processes of which some die or
 // freeze while the network is calm.
-type Crowd struct {
+type ManyWaiters struct {
 	*World
-	Want      CrowdWant
+	Want      Wanted
 	TTL       time.Duration
 	Processes int
 	Clients   int           // of each process
@@ -53,12 +53,12 @@ type Crowd struct {
 	freezes map[*Link]bool
 }
 
-const crowded = "crowded"
+const contendedName = "crowded"
 
-// NewCrowd draws one.
-func NewCrowd(seed uint64, want CrowdWant) *Crowd {
+// NewManyWaiters draws one.
+func NewManyWaiters(seed uint64, want Wanted) *ManyWaiters {
 	r := rand.New(rand.NewPCG(seed, 0xc0))
-	c := &Crowd{
+	c := &ManyWaiters{
 		World: NewWorld(seed), Want: want, TTL: time.Duration(2+r.IntN(4)) * time.Second,
 		Processes: 2 + r.IntN(4), Clients: 1 + r.IntN(10), Callers: 1 + r.IntN(3),
 		Work: time.Duration(1+r.IntN(20)) * time.Millisecond, Rest: time.Duration(r.IntN(20_000)) * time.Millisecond,
@@ -82,7 +82,7 @@ func NewCrowd(seed uint64, want CrowdWant) *Crowd {
 }
 
 // Run plays it and returns the longest idle time. Call it once.
-func (c *Crowd) Run() time.Duration {
+func (c *ManyWaiters) Run() time.Duration {
 	c.SetNetwork(func(step Step) Fate {
 		some := func(d time.Duration) time.Duration { return 1 + time.Duration(c.random.Int64N(int64(d))) }
 		f := Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond), Home: some(time.Microsecond)}
@@ -134,7 +134,7 @@ func (c *Crowd) Run() time.Duration {
 }
 
 // befall lets happen what does while all wait.
-func (c *Crowd) befall(holder *Link, processes [][]*Link) {
+func (c *ManyWaiters) befall(holder *Link, processes [][]*Link) {
 	if c.Dies > 0 {
 		holder.Kill()
 	}
@@ -159,7 +159,7 @@ func (c *Crowd) befall(holder *Link, processes [][]*Link) {
 }
 
 // live asks again and again until ctx ends.
-func (c *Crowd) live(ctx context.Context, l *Link, r *rand.Rand) {
+func (c *ManyWaiters) live(ctx context.Context, l *Link, r *rand.Rand) {
 	for ctx.Err() == nil {
 		held, lease, err := c.lock(ctx, l, false)
 		if err != nil {
@@ -176,28 +176,28 @@ func (c *Crowd) live(ctx context.Context, l *Link, r *rand.Rand) {
 }
 
 // lock asks for what all want, or for all that there is.
-func (c *Crowd) lock(ctx context.Context, l *Link, whole bool) (*Held, *holdfast.Lease, error) {
+func (c *ManyWaiters) lock(ctx context.Context, l *Link, whole bool) (*Held, *holdfast.Lease, error) {
 	var h *Held
-	ask := func() (*holdfast.Lease, error) { return l.Client.Mutex(crowded).Lock(ctx) }
+	ask := func() (*holdfast.Lease, error) { return l.Client.Mutex(contendedName).Lock(ctx) }
 	switch part := (Part{}); c.Want {
 	case WantMutex, WantOwner, WantTerm:
-		h = c.Watch.Called(l, crowded)
+		h = c.Watch.Called(l, contendedName)
 		h.own = c.Want != WantMutex
 		if c.Want == WantOwner {
-			m := l.Client.Mutex(crowded)
+			m := l.Client.Mutex(contendedName)
 			m.Owner = "job"
 			ask = func() (*holdfast.Lease, error) { return m.Lock(ctx) }
 		}
 		if c.Want == WantTerm {
-			ask = func() (*holdfast.Lease, error) { return l.Client.Election(crowded).Campaign(ctx, l.Owner) }
+			ask = func() (*holdfast.Lease, error) { return l.Client.Election(contendedName).Campaign(ctx, l.Owner) }
 		}
 	default:
 		part.Write = whole || c.Want == WantWrite || c.Want == WantRead && c.freezes[l]
 		if c.Want == WantPermits {
 			part = Part{Size: 2, N: map[bool]int{false: 1, true: 2}[whole]}
 		}
-		h = c.Watch.CalledFor(l, crowded, part)
-		ask = func() (*holdfast.Lease, error) { return part.Lock(ctx, l, crowded, false) }
+		h = c.Watch.CalledFor(l, contendedName, part)
+		ask = func() (*holdfast.Lease, error) { return part.Lock(ctx, l, contendedName, false) }
 	}
 	lease, err := ask()
 	if err != nil {

@@ -202,16 +202,16 @@ func ending(err error) string {
 	return "done"
 }
 
-const multiLock, crowd = "multi_lock", "lock_batch"
+const multiLock, lockBatch = "multi_lock", "lock_batch"
 
 // each are the calls that a call is to the watch: a lock of several names is one
 // of each, a crowd a lock or an unlock of each.
 func each(call driver.Call) (calls []driver.Call) {
 	switch call.Script.Name {
 	case multiLock:
-	case crowd:
+	case lockBatch:
 		n := len(call.Keys) / 3
-		for i, one := range inCrowd(call.Args) {
+		for i, one := range callsInBatch(call.Args) {
 			one.Keys = []string{call.Keys[2*i], call.Keys[2*i+1], call.Keys[2*n+i]}
 			calls = append(calls, one)
 		}
@@ -225,8 +225,8 @@ func each(call driver.Call) (calls []driver.Call) {
 	return calls
 }
 
-// inCrowd are the locks and unlocks that a crowd with such arguments does, without keys.
-func inCrowd(args []string) (calls []driver.Call) {
+// callsInBatch are the locks and unlocks that a crowd with such arguments does, without keys.
+func callsInBatch(args []string) (calls []driver.Call) {
 	for one := range slices.Chunk(args, 2) {
 		c := driver.Call{Script: script.Lock, Args: one[:1]}
 		if one[1] == "" {

@@ -114,7 +114,7 @@ func giveAway(c *caller, h *Held, lease *holdfast.Lease, other *Link) {
 	case got[0] && got[1]:
 		s.Watch.Broken("two adopted one lease of %s", h.name)
 	case !got[0] && !got[1]:
-		s.Guard(func() { s.ghosts = true }) // it lasts for its ttl
+		s.Guard(func() { s.staleIDs = true }) // it lasts for its ttl
 	}
 }
 

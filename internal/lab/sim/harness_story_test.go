@@ -46,9 +46,9 @@ type Story struct {
 	mixed   bool // every primitive takes part
 
 	// Guarded by the World's mutex.
-	ghosts bool    // a late duplicate may have left one
-	calm   bool    // from now on the network is
-	runs   []*Held // of the job, since the newest that does not count
+	staleIDs bool    // a late duplicate may have left one
+	calm     bool    // from now on the network is
+	runs     []*Held // of the job, since the newest that does not count
 }
 
 // NewStory makes the run of a seed: processes, names, clocks, network.
@@ -80,7 +80,7 @@ func NewStory(seed uint64, plan *Plan) *Story {
 		if s.kind != Calm && r.IntN(4) == 0 {
 			options.Linger = time.Duration(r.IntN(500)+1) * time.Millisecond
 		}
-		options.OnEvent = s.told
+		options.OnEvent = s.reported
 		s.ttls = append(s.ttls, ttl)
 		s.Process(fmt.Sprintf("p%d", i), options, rate)
 	}
@@ -118,13 +118,13 @@ func (s *Story) Run() []string {
 	close(stop)
 	troubles.Wait()
 	s.settle()
-	s.judgeOrder()
+	s.checkOrder()
 	s.Tally.Stories++
 	return s.Watch.Violations()
 }
 
-// judgeOrder checks how long callers waited, and behind whom: L1.
-func (s *Story) judgeOrder() {
+// checkOrder checks how long callers waited, and behind whom: L1.
+func (s *Story) checkOrder() {
 	switch {
 	case s.kind != Calm || s.orders.on || s.several || s.mixed:
 	case !s.shared:
@@ -141,7 +141,7 @@ func (s *Story) settle() {
 	s.orders.given.Wait()
 	s.mu.Lock()
 	s.calm = true
-	ghosts := s.ghosts
+	ghosts := s.staleIDs
 	s.mu.Unlock()
 	longest := time.Duration(0)
 	for _, ttl := range s.ttls {
@@ -260,7 +260,7 @@ func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
 		if r.IntN(2) == 0 && s.plan.May("failover", fmt.Sprint("f", n)) {
 			s.Tally.Fault("failover")
 			lost := s.Failover(i, some(3*time.Second))
-			s.Guard(func() { s.ghosts = s.ghosts || lost })
+			s.Guard(func() { s.staleIDs = s.staleIDs || lost })
 		}
 		time.Sleep(some(time.Second))
 		s.Thaw(i)
@@ -286,7 +286,7 @@ func (s *Story) fate(step Step) Fate {
 		return plain
 	}
 	if f.Again > 0 && !step.Push {
-		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "cooldown" || step.Kind == "adopt" || step.Kind == "take" || step.Kind == "shared_lock" || step.Kind == multiLock || step.Kind == crowd
+		s.staleIDs = s.staleIDs || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "cooldown" || step.Kind == "adopt" || step.Kind == "take" || step.Kind == "shared_lock" || step.Kind == multiLock || step.Kind == lockBatch
 	}
 	return f
 }
@@ -455,8 +455,8 @@ func (c *caller) hold(h *Held, lease *holdfast.Lease) {
 	}
 }
 
-// told counts what a client says of itself.
-func (s *Story) told(e holdfast.Event) {
+// reported counts what a client says of itself.
+func (s *Story) reported(e holdfast.Event) {
 	what := strings.TrimPrefix(fmt.Sprintf("%T", e), "holdfast.")
 	switch e := e.(type) {
 	case holdfast.Lost:

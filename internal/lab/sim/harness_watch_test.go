@@ -24,15 +24,15 @@ type Watch struct {
 
 // watched is one name. Its shared kinds stand in harness_shared_test.go.
 type watched struct {
-	leases  []*Held
-	all     []*Held // every lease there ever was, in order of grant
-	calls   []*Held // and every call, in order of calling
-	tokens  map[int64]bool
-	newest  int64 // token since the loss
-	eras    []era // before it
-	limit   int64 // tokens up to here were reserved before the newest loss
-	lost    time.Time
-	strides []stride
+	leases []*Held
+	all    []*Held // every lease there ever was, in order of grant
+	calls  []*Held // and every call, in order of calling
+	tokens map[int64]bool
+	newest int64 // token since the loss
+	eras   []era // before it
+	limit  int64 // tokens up to here were reserved before the newest loss
+	lost   time.Time
+	blocks []tokenBlock
 
 	capacity  int64 // of a shared kind; 0: a mutex
 	exclusive int64 // of a shared kind: the newest token that was held alone
@@ -58,13 +58,13 @@ func (w *Watch) fellBack() {
 		_, fence, _ := Keys(name)
 		text, _ := w.world.Do("GET", fence).(string)
 		last := lastToken(text)
-		kept := n.strides[:0]
-		for _, s := range n.strides {
+		kept := n.blocks[:0]
+		for _, s := range n.blocks {
 			if s.base <= max(last, n.limit) { // what was lost before may be believed in a little longer
 				kept = append(kept, s)
 			}
 		}
-		n.strides = kept
+		n.blocks = kept
 		w.check(name)
 	}
 }
@@ -76,7 +76,7 @@ func lastToken(f string) int64 {
 	return last
 }
 
-type stride struct {
+type tokenBlock struct {
 	base, end int64
 	id        string
 }
@@ -151,7 +151,7 @@ func (w *Watch) Granted(h *Held, lease Belief) {
 	h.Lease, h.Got = lease, time.Now()
 	token := lease.Token()
 	w.world.note("%s gets %s with token %d", h.Process.Owner, h.name, token)
-	for _, s := range n.strides {
+	for _, s := range n.blocks {
 		if s.base <= token && token < s.end {
 			h.tenure = s.id
 		}
@@ -227,8 +227,8 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		}
 		return
 	}
-	if kind == crowd {
-		for _, one := range inCrowd(args) {
+	if kind == lockBatch {
+		for _, one := range callsInBatch(args) {
 			w.sent(l, one.Script.Name, one.Args[0], one.Args)
 		}
 		return
@@ -309,12 +309,12 @@ func (w *Watch) reserved(name, id, last, size string) {
 	b += 1 - n
 	if n > 0 {
 		watched := w.name(name)
-		for _, s := range watched.strides {
+		for _, s := range watched.blocks {
 			if b < s.end && s.base < b+n {
 				w.broken("S2: the stride %d to %d of %s meets %d to %d of %s", b, b+n, brief(id), s.base, s.end, brief(s.id))
 			}
 		}
-		watched.strides = append(watched.strides, stride{b, b + n, id})
+		watched.blocks = append(watched.blocks, tokenBlock{b, b + n, id})
 	}
 }
 

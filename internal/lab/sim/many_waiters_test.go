@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kind")
+var manyPerKind = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kind")
 
 // A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
@@ -21,10 +21,10 @@ func TestManyWaiters(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	oneThread(t)
-	for _, want := range sim.CrowdWants {
+	for _, want := range sim.AllWanted {
 		t.Run(string(want), func(t *testing.T) {
-			for seed := range *ofCrowds {
-				playCrowd(t, func() *sim.Crowd { return sim.NewCrowd(seed, want) })
+			for seed := range *manyPerKind {
+				playManyWaiters(t, func() *sim.ManyWaiters { return sim.NewManyWaiters(seed, want) })
 			}
 		})
 	}
@@ -38,8 +38,8 @@ func TestManyWaitersOfTheDead(t *testing.T) {
 	oneThread(t)
 	for _, clients := range []int{10, 40} {
 		t.Run(fmt.Sprint(5*clients), func(t *testing.T) {
-			playCrowd(t, func() *sim.Crowd {
-				c := sim.NewCrowd(1, sim.WantMutex)
+			playManyWaiters(t, func() *sim.ManyWaiters {
+				c := sim.NewManyWaiters(1, sim.WantMutex)
 				c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 5, clients, 1, 4, 0, false
 				return c
 			})
@@ -50,8 +50,8 @@ func TestManyWaitersOfTheDead(t *testing.T) {
 // And with 60 that wait while the server loses all it has.
 func TestManyWaitersAfterALoss(t *testing.T) {
 	oneThread(t)
-	playCrowd(t, func() *sim.Crowd {
-		c := sim.NewCrowd(1, sim.WantMutex)
+	playManyWaiters(t, func() *sim.ManyWaiters {
+		c := sim.NewManyWaiters(1, sim.WantMutex)
 		c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 6, 10, 1, 0, 0, true
 		c.Work, c.Rest, c.Runs, c.Late = time.Millisecond, time.Hour, 2*time.Minute, 0
 		return c
@@ -64,10 +64,10 @@ func TestManyWaitersBesideTheFrozen(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	oneThread(t)
-	for _, want := range sim.CrowdWants {
+	for _, want := range sim.AllWanted {
 		t.Run(string(want), func(t *testing.T) {
-			playCrowd(t, func() *sim.Crowd {
-				c := sim.NewCrowd(1, want)
+			playManyWaiters(t, func() *sim.ManyWaiters {
+				c := sim.NewManyWaiters(1, want)
 				c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 2, 1, 10, 0, 1, false
 				c.Frozen, c.Runs = 30*time.Second, 30*time.Second
 				return c
@@ -92,8 +92,8 @@ func TestManyWaitersControl(t *testing.T) {
 			}
 		},
 	} {
-		_, broken := performCrowd(t, func() *sim.Crowd {
-			c := sim.NewCrowd(1, sim.WantMutex)
+		_, broken := runManyWaiters(t, func() *sim.ManyWaiters {
+			c := sim.NewManyWaiters(1, sim.WantMutex)
 			c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 10*time.Second, 3, 3, 1, 0, 0, false
 			c.Rest, c.Tamper = 500*time.Millisecond, tamper
 			return c
@@ -104,16 +104,16 @@ func TestManyWaitersControl(t *testing.T) {
 	}
 }
 
-func playCrowd(t *testing.T, draw func() *sim.Crowd) {
+func playManyWaiters(t *testing.T, draw func() *sim.ManyWaiters) {
 	t.Helper()
-	text, broken := performCrowd(t, draw)
+	text, broken := runManyWaiters(t, draw)
 	t.Log(text)
 	for _, b := range broken[:min(3, len(broken))] {
 		t.Errorf("%s: %s", text, b)
 	}
 }
 
-func performCrowd(t *testing.T, draw func() *sim.Crowd) (text string, broken []string) {
+func runManyWaiters(t *testing.T, draw func() *sim.ManyWaiters) (text string, broken []string) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		c := draw()

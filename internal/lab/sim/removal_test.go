@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// longestGoodbye is how long a call whose context has ended may still take.
-const longestGoodbye = 20 * time.Millisecond
+// longestRemoval is how long a call whose context has ended may still take.
+const longestRemoval = 20 * time.Millisecond
 
 // A program may exit when the call returns whose context has ended. Where Redis answers
 // quickly nothing is left of the call then, whatever it was in the middle of.
@@ -90,9 +90,9 @@ func returnInTheMiddle(t *testing.T, round uint64, what, first string, way time.
 		err := <-home
 		switch d := time.Since(began); {
 		case !errors.Is(err, context.Canceled): // it had come to its end before
-		case d > longestGoodbye:
-			t.Errorf("the call returned %v after the end of its context, want %v at most", d, longestGoodbye)
-		case way < longestGoodbye/8:
+		case d > longestRemoval:
+			t.Errorf("the call returned %v after the end of its context, want %v at most", d, longestRemoval)
+		case way < longestRemoval/8:
 			<-released
 			s.noneOf("|p1", "|v-p1")
 		}

@@ -11,23 +11,23 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
 )
 
-// Cell is what histories are made of.
-type Cell struct {
-	Place place.Kind
-	Fault *faults.Fault
-	Step  client.Step // empty: the fault hits no client
+// Scenario is what histories are made of.
+type Scenario struct {
+	Topology place.Kind
+	Fault    *faults.Fault
+	Step     client.Step // empty: the fault hits no client
 }
 
 // String is place/fault or place/fault/step; Cells finds it by that.
-func (c Cell) String() string {
+func (c Scenario) String() string {
 	if c.Step == "" {
-		return fmt.Sprintf("%s/%s", c.Place, c.Fault.Name)
+		return fmt.Sprintf("%s/%s", c.Topology, c.Fault.Name)
 	}
-	return fmt.Sprintf("%s/%s/%s", c.Place, c.Fault.Name, c.Step)
+	return fmt.Sprintf("%s/%s/%s", c.Topology, c.Fault.Name, c.Step)
 }
 
-// Cells are all whose name matches and that this machine can play.
-func Cells(match *regexp.Regexp) (cells []Cell) {
+// Scenarios are all whose name matches and that this machine can play.
+func Scenarios(match *regexp.Regexp) (cells []Scenario) {
 	for _, c := range named(match) {
 		if c.can() == nil {
 			cells = append(cells, c)
@@ -49,15 +49,15 @@ func LeftOut(match *regexp.Regexp) map[string][]string {
 }
 
 // can says why this machine can't play the cell.
-func (c Cell) can() error {
-	if err := c.Place.Can(); err != nil || c.Fault.Needs == nil {
+func (c Scenario) can() error {
+	if err := c.Topology.Can(); err != nil || c.Fault.Needs == nil {
 		return err
 	}
 	return c.Fault.Needs()
 }
 
 // named are all whose name matches.
-func named(match *regexp.Regexp) (cells []Cell) {
+func named(match *regexp.Regexp) (cells []Scenario) {
 	catalogue := faults.All()
 	for _, kind := range place.Kinds {
 		for i := range catalogue {
@@ -70,7 +70,7 @@ func named(match *regexp.Regexp) (cells []Cell) {
 				steps = []client.Step{""}
 			}
 			for _, step := range steps {
-				if c := (Cell{kind, f, step}); match.MatchString(c.String()) {
+				if c := (Scenario{kind, f, step}); match.MatchString(c.String()) {
 					cells = append(cells, c)
 				}
 			}

@@ -16,7 +16,7 @@ import (
 func TestNoneIsMissing(t *testing.T) {
 	all := regexp.MustCompile("^netns")
 	played := map[string]bool{}
-	for _, c := range verify.Cells(all) {
+	for _, c := range verify.Scenarios(all) {
 		played[c.String()] = true
 	}
 	left := verify.LeftOut(all)

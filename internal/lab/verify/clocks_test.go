@@ -18,7 +18,7 @@ func TestClocks(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	report := verify.Run(t, verify.Plan{
-		Cells: verify.Cells(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,
+		Cells: verify.Scenarios(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,
 		Parallel: 2, Slack: *slack, Failures: filepath.Join(*failures, "clocks"),
 	})
 	report.Table(t.Output())

@@ -49,7 +49,7 @@ var Controls = []Control{
 
 // Can says why this machine can't play a control; nil: it can.
 func (c *Control) Can() error {
-	cell, err := controlCell(c.Cell)
+	cell, err := controlScenario(c.Cell)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ type ControlOutcome struct {
 
 // Play plays one history of a control.
 func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) {
-	cell, err := controlCell(c.Cell)
+	cell, err := controlScenario(c.Cell)
 	if err != nil {
 		return o, err
 	}
@@ -90,26 +90,26 @@ func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) 
 
 // Controlled plays controls, at places that stay open for the length of a test.
 type Controlled struct {
-	t      testing.TB
-	slack  time.Duration
-	places map[place.Kind]*place.Place
+	t          testing.TB
+	slack      time.Duration
+	topologies map[place.Kind]*place.Topology
 }
 
 // NewControlled makes one; slack is that of a Plan.
 func NewControlled(t testing.TB, slack time.Duration) *Controlled {
-	return &Controlled{t, slack, map[place.Kind]*place.Place{}}
+	return &Controlled{t, slack, map[place.Kind]*place.Topology{}}
 }
 
-func (p *Controlled) place(kind place.Kind) *place.Place {
-	if p.places[kind] == nil {
-		p.places[kind] = place.Open(p.t, kind)
+func (p *Controlled) topology(kind place.Kind) *place.Topology {
+	if p.topologies[kind] == nil {
+		p.topologies[kind] = place.Open(p.t, kind)
 	}
-	return p.places[kind]
+	return p.topologies[kind]
 }
 
 // history plays one, and says that nothing was to be lost in it.
-func (p *Controlled) history(cell Cell, peer client.Peer, seed uint64) (*check.Story, check.Rules, error) {
-	r := run{cell: cell, seed: seed, peer: peer, t: p.t, place: p.place(cell.Place), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
+func (p *Controlled) history(cell Scenario, peer client.Peer, seed uint64) (*check.Story, check.Rules, error) {
+	r := run{scenario: cell, seed: seed, peer: peer, t: p.t, topology: p.topology(cell.Topology), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
 		return nil, check.Rules{}, err
@@ -122,8 +122,8 @@ func (p *Controlled) history(cell Cell, peer client.Peer, seed uint64) (*check.S
 	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack, Calm: cell.Fault.Calm}, nil
 }
 
-// controlCell finds a cell by its name, among those of controls, too.
-func controlCell(name string) (Cell, error) {
+// controlScenario finds a cell by its name, among those of controls, too.
+func controlScenario(name string) (Scenario, error) {
 	for _, f := range slices.Concat(faults.All(), faults.Controls()) {
 		for _, kind := range place.Kinds {
 			steps := f.Steps
@@ -131,11 +131,11 @@ func controlCell(name string) (Cell, error) {
 				steps = []client.Step{""}
 			}
 			for _, step := range steps {
-				if c := (Cell{kind, &f, step}); f.At(kind) && c.String() == name {
+				if c := (Scenario{kind, &f, step}); f.At(kind) && c.String() == name {
 					return c, nil
 				}
 			}
 		}
 	}
-	return Cell{}, fmt.Errorf("no cell is called %s", name)
+	return Scenario{}, fmt.Errorf("no cell is called %s", name)
 }

@@ -50,7 +50,7 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 		}
 		for _, e := range events {
 			switch e.What {
-			case history.Witness:
+			case history.Monitor:
 				set = e
 			case history.Gap:
 				gap = e
@@ -72,9 +72,9 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 
 // What a server has not told when its watch ends was not seen: it is a gap, too.
 func TestGapAtTheEnd(t *testing.T) {
-	usual := witnessPatience
-	witnessPatience = 50 * time.Millisecond
-	defer func() { witnessPatience = usual }()
+	usual := monitorPatience
+	monitorPatience = 50 * time.Millisecond
+	defer func() { monitorPatience = usual }()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -27,18 +27,18 @@ import (
 
 // run is one history under way.
 type run struct {
-	t      testing.TB
-	cell   Cell
-	seed   uint64
-	random *rand.Rand
-	place  *place.Place
-	slack  time.Duration
-	length time.Duration
+	t        testing.TB
+	scenario Scenario
+	seed     uint64
+	random   *rand.Rand
+	topology *place.Topology
+	slack    time.Duration
+	length   time.Duration
 
 	dir     string
 	ttl     time.Duration
 	ways    []place.Way
-	crew    *crew.Crew
+	workers *crew.Workers
 	locked  []string // names
 	struck  int
 	each    int           // callers of a client
@@ -52,7 +52,7 @@ type run struct {
 
 // Outcome is what a history was.
 type Outcome struct {
-	Cell       Cell
+	Cell       Scenario
 	Seed       uint64
 	Operations int // attempts
 	Grants     int
@@ -72,7 +72,7 @@ type Outcome struct {
 
 // play plays a history at a place and judges it.
 func (r *run) play() Outcome {
-	o := Outcome{Cell: r.cell, Seed: r.seed}
+	o := Outcome{Cell: r.scenario, Seed: r.seed}
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
@@ -82,24 +82,24 @@ func (r *run) play() Outcome {
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
 	if err != nil { // what there is of it is judged all the same: it may say why
-		o.Err = fmt.Errorf("%v, seed %d: %w", r.cell, r.seed, err)
+		o.Err = fmt.Errorf("%v, seed %d: %w", r.scenario, r.seed, err)
 		events, _ = history.Merge(r.files()...)
 	}
-	r.judge(&o, events)
+	r.check(&o, events)
 	return o
 }
 
-// judge runs the checkers.
-func (r *run) judge(o *Outcome, events []history.Event) {
+// check runs the checkers.
+func (r *run) check(o *Outcome, events []history.Event) {
 	s := check.Read(events)
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
 	o.Ended, o.Late, o.Moments, o.Slow, o.Silent = ended, len(late), check.Moments(late), check.Slow(s), r.silent
-	f := r.cell.Fault
+	f := r.scenario.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
 		Jumps: f.Jumps, Lags: f.Lags, Quiet: f.Name == faults.None.Name,
-		Calm: f.Calm && !r.moved, Polled: r.place.Quorum != "", Windows: r.windows,
+		Calm: f.Calm && !r.moved, Polled: r.topology.Quorum != "", Windows: r.windows,
 	}
 	_, o.Idle = check.Idleness(s, rules)
 	o.Violations = check.All(s, rules)
@@ -118,24 +118,24 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 
 // files are the histories of all processes that there are.
 func (r *run) files() []string {
-	if r.crew == nil {
+	if r.workers == nil {
 		return nil
 	}
-	return append(r.crew.Files(), r.witnessFile(), r.pulseFile())
+	return append(r.workers.Files(), r.monitorFile(), r.pulseFile())
 }
 
 // record lets the history happen and returns it.
 func (r *run) record() ([]history.Event, error) {
-	if err := r.place.Reset(r.t); err != nil {
+	if err := r.topology.Reset(r.t); err != nil {
 		return nil, fmt.Errorf("reset: %w", err)
 	}
 	r.ttl = []time.Duration{200, 300, 500, 1000, 2000}[r.random.IntN(5)] * time.Millisecond
-	r.ttl = cmp.Or(r.cell.Fault.TTL/time.Duration(1+r.random.IntN(2)), r.ttl)
-	if r.cell.Step == client.InRenewal {
+	r.ttl = cmp.Or(r.scenario.Fault.TTL/time.Duration(1+r.random.IntN(2)), r.ttl)
+	if r.scenario.Step == client.InRenewal {
 		r.ttl = min(r.ttl, 500*time.Millisecond) // else renewals are rare
 	}
 	members := 3 + r.random.IntN(4)
-	if shape := r.cell.Fault.Shape; shape != nil {
+	if shape := r.scenario.Fault.Shape; shape != nil {
 		members = shape.Members
 	}
 	defer func() {
@@ -144,7 +144,7 @@ func (r *run) record() ([]history.Event, error) {
 		}
 	}()
 	for range members {
-		way, err := r.place.Way(r.cell.Fault.Proxied)
+		way, err := r.topology.Way(r.scenario.Fault.Proxied)
 		if err != nil {
 			return nil, err
 		}
@@ -165,14 +165,14 @@ func (r *run) record() ([]history.Event, error) {
 		stop()
 		return nil, err
 	}
-	r.crew = c
+	r.workers = c
 	defer c.End()
-	before := masters(r.place)
+	before := masters(r.topology)
 	err = r.happen()
 	rest()
 	stop()
-	split := r.place.Kind == place.Sentinel && len(before) > 1 // a failover had just begun by itself
-	r.moved = split || !slices.Equal(before, masters(r.place))
+	split := r.topology.Kind == place.Sentinel && len(before) > 1 // a failover had just begun by itself
+	r.moved = split || !slices.Equal(before, masters(r.topology))
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +181,9 @@ func (r *run) record() ([]history.Event, error) {
 
 // happen is what happens between the start of the crew and its end.
 func (r *run) happen() error {
-	c := r.crew
+	c := r.workers
 	length := cmp.Or(r.length, 3*time.Second)
-	if shape := r.cell.Fault.Shape; shape != nil {
+	if shape := r.scenario.Fault.Shape; shape != nil {
 		length = max(length, shape.Length*3/2)
 	}
 	if err := r.strikes(length*2/3 + time.Duration(r.random.Int64N(int64(length*2/3)))); err != nil {
@@ -201,24 +201,24 @@ func (r *run) happen() error {
 	return r.look()
 }
 
-// witnessed reports whether the server is watched: it costs it half its speed.
-func (r *run) witnessed() bool {
-	return len(r.place.Servers) == 1 && !r.place.Kind.Clocked() && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
+// monitored reports whether the server is watched: it costs it half its speed.
+func (r *run) monitored() bool {
+	return len(r.topology.Servers) == 1 && !r.topology.Kind.Clocked() && r.scenario.Fault.Name != "maxclients" && r.seed%3 == 0
 }
 
 // watch watches the one server, if it is to be. stop ends that.
 func (r *run) watch() (stop func(), err error) {
-	notes, err := history.NewWriter(r.witnessFile(), "witness")
+	notes, err := history.NewWriter(r.monitorFile(), "witness")
 	if err != nil {
 		return nil, err
 	}
 	if r.peer != "" {
 		return r.watchKeys(notes)
 	}
-	if !r.witnessed() {
+	if !r.monitored() {
 		return func() { _ = notes.Close() }, nil
 	}
-	unwatch, err := watchServer(r.place.Servers[0].Addr(), r.prefix(), notes)
+	unwatch, err := watchServer(r.topology.Servers[0].Addr(), r.prefix(), notes)
 	if err != nil {
 		return nil, err
 	}
@@ -227,11 +227,11 @@ func (r *run) watch() (stop func(), err error) {
 
 func (r *run) pulseFile() string { return filepath.Join(r.dir, "pulse.jsonl") }
 
-func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl") }
+func (r *run) monitorFile() string { return filepath.Join(r.dir, "witness.jsonl") }
 
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {
-	if shape := r.cell.Fault.Shape; shape != nil {
+	if shape := r.scenario.Fault.Shape; shape != nil {
 		return r.shaped(shape)
 	}
 	mix := client.Mix{Long: 0.0005, Cancel: 0.1, Try: 0.1}
@@ -241,7 +241,7 @@ func (r *run) settings() func(int) client.Setting {
 	case 1:
 		mix.Long, mix.Idle = 0.3, true
 	}
-	if r.cell.Step == client.InRenewal {
+	if r.scenario.Step == client.InRenewal {
 		mix.Long = 0.3 // else there is hardly any
 	}
 	first := r.random.IntN(2)
@@ -251,9 +251,9 @@ func (r *run) settings() func(int) client.Setting {
 	}
 	r.each, r.callers = callers, callers*len(r.ways)
 	names := r.names()
-	replicas := r.cell.Fault.Replicas
+	replicas := r.scenario.Fault.Replicas
 	var linger time.Duration
-	if r.random.IntN(2) == 0 && r.place.Quorum == "" {
+	if r.random.IntN(2) == 0 && r.topology.Quorum == "" {
 		linger = r.ttl / 2
 	}
 	hoard := 0
@@ -263,7 +263,7 @@ func (r *run) settings() func(int) client.Setting {
 	return func(member int) client.Setting {
 		return client.Setting{
 			Hoard: r.hoard(member, hoard),
-			URLs:  r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			URLs:  r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.topology.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
 			Peer: r.peer, TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
@@ -273,7 +273,7 @@ func (r *run) settings() func(int) client.Setting {
 // shaped are the settings of a cell that has a shape.
 func (r *run) shaped(shape *faults.Shape) func(int) client.Setting {
 	kind := history.Quorum
-	if r.place.Quorum == "" {
+	if r.topology.Quorum == "" {
 		kind = history.Mutex
 		if len(shape.Kinds) > 0 {
 			kind = shape.Kinds[r.random.IntN(len(shape.Kinds))]
@@ -294,7 +294,7 @@ func (r *run) shaped(shape *faults.Shape) func(int) client.Setting {
 			mix = shape.Others
 		}
 		return client.Setting{
-			URLs: r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			URLs: r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.topology.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
 			Peer: r.peer, TTL: r.ttl, Prefix: r.prefix(), Names: []client.Target{target}, Clients: each, Callers: r.each, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
@@ -305,7 +305,7 @@ func (r *run) shaped(shape *faults.Shape) func(int) client.Setting {
 // renewed together, and ends together.
 func (r *run) hoard(member, n int) (targets []client.Target) {
 	kind := history.Mutex
-	if r.place.Quorum != "" {
+	if r.topology.Quorum != "" {
 		kind = history.Quorum
 	}
 	for i := range n {
@@ -322,7 +322,7 @@ func (r *run) names() (targets []client.Target) {
 		return r.peerNames()
 	}
 	kinds := []history.Kind{history.Mutex, history.Mutex, history.Semaphore, history.RWMutex, history.Election}
-	if r.place.Quorum != "" {
+	if r.topology.Quorum != "" {
 		kinds = []history.Kind{history.Quorum}
 	}
 	n := 1 + r.random.IntN(5)
@@ -347,11 +347,11 @@ func (r *run) names() (targets []client.Target) {
 // strikes lets the cell's fault hit, again and again, for a length of time.
 func (r *run) strikes(length time.Duration) error {
 	scene := &faults.Scene{
-		Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl,
+		Topology: r.topology, Workers: r.workers, Ways: r.ways, Step: r.scenario.Step, Random: r.random, TTL: r.ttl,
 		Prefix: r.prefix(), Names: r.locked, T: r.t, Callers: r.each,
 	}
 	defer func() { r.slack, r.windows = r.slack+scene.Windows, scene.Windows }()
-	f := r.cell.Fault
+	f := r.scenario.Fault
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		time.Sleep(20*time.Millisecond + time.Duration(r.random.Int64N(int64(200*time.Millisecond))))
 		if f.Name == faults.None.Name {
@@ -365,7 +365,7 @@ func (r *run) strikes(length time.Duration) error {
 		if hit == "" {
 			continue
 		}
-		r.crew.Notes.Note(history.Event{T: begun, What: history.FaultBegin, Detail: r.cell.String() + " " + hit})
+		r.workers.Notes.Note(history.Event{T: begun, What: history.FaultBegin, Detail: r.scenario.String() + " " + hit})
 		r.struck++
 		time.Sleep(scene.Last(f))
 		if heal != nil {
@@ -373,8 +373,8 @@ func (r *run) strikes(length time.Duration) error {
 				return fmt.Errorf("heal: %w", err)
 			}
 		}
-		r.crew.Notes.Note(history.Event{What: history.FaultEnd, Detail: hit})
-		if err := r.crew.Err(); err != nil || f.Once {
+		r.workers.Notes.Note(history.Event{What: history.FaultEnd, Detail: hit})
+		if err := r.workers.Err(); err != nil || f.Once {
 			return err
 		}
 	}
@@ -383,7 +383,7 @@ func (r *run) strikes(length time.Duration) error {
 
 // caughtUp waits until TCP has sent again what was lost, if anything was.
 func (r *run) caughtUp() error {
-	took, err := caughtUp(r.place)
+	took, err := caughtUp(r.topology)
 	r.silent = max(r.silent, took)
 	return err
 }
@@ -393,7 +393,7 @@ func (r *run) caughtUp() error {
 func (r *run) look() error {
 	began := time.Now()
 	for end := began.Add(r.ttl + r.slack); ; time.Sleep(10 * time.Millisecond) {
-		left, err := keysLeft(r.place, r.prefix())
+		left, err := keysLeft(r.topology, r.prefix())
 		if err != nil && time.Since(began) < 20*time.Second {
 			continue
 		}
@@ -404,12 +404,12 @@ func (r *run) look() error {
 		for _, l := range left {
 			events = append(events, r.left(l)...)
 		}
-		living := slices.ContainsFunc(events, func(e history.Event) bool { return !r.crew.Dead(e.Process) })
+		living := slices.ContainsFunc(events, func(e history.Event) bool { return !r.workers.Dead(e.Process) })
 		if living && time.Now().Before(end) {
 			continue
 		}
 		for _, e := range events {
-			r.crew.Notes.Note(e)
+			r.workers.Notes.Note(e)
 		}
 		return nil
 	}

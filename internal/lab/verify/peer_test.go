@@ -17,15 +17,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
 )
 
-// PeerCells match the cells in which peers are compared: faults that all of them
+// PeerScenarios match the cells in which peers are compared: faults that all of them
 // can be hit by.
-const PeerCells = `^standalone/(none|client-frozen/(anywhere|after-grant|in-work|before-write)|client-killed/anywhere|server-restarted-empty|flushall|` +
+const PeerScenarios = `^standalone/(none|client-frozen/(anywhere|after-grant|in-work|before-write)|client-killed/anywhere|server-restarted-empty|flushall|` +
 	`answers-lost|nth-answer-lost|answers-held|stalled|latency|client-pause|server-frozen)$|^sentinel/failover-behind$`
 
 // PeerPlan says what RunPeers does.
 type PeerPlan struct {
 	Peers     []client.Peer
-	Cells     []Cell
+	Cells     []Scenario
 	Seed      uint64
 	Histories int // of each peer in each cell
 	Parallel  int
@@ -41,18 +41,18 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range plan.Parallel {
-		places := map[place.Kind]*place.Place{}
+		places := map[place.Kind]*place.Topology{}
 		working.Go(func() {
 			defer func() { // a place that can't be opened ends this goroutine, and fails the test
 				for range work {
 				}
 			}()
 			for r := range work {
-				kind := r.cell.Place
+				kind := r.scenario.Topology
 				if places[kind] == nil {
 					places[kind] = place.Open(t, kind)
 				}
-				r.t, r.place, r.slack = t, places[kind], plan.Slack
+				r.t, r.topology, r.slack = t, places[kind], plan.Slack
 				o := r.playPeer()
 				telling.Lock()
 				report.add(&o)
@@ -71,7 +71,7 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 				seed = plan.Seed
 			}
 			for _, peer := range plan.Peers {
-				work <- run{cell: cell, seed: seed, peer: peer}
+				work <- run{scenario: cell, seed: seed, peer: peer}
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 // PeerOutcome is what a history of a peer was.
 type PeerOutcome struct {
 	Peer     client.Peer
-	Cell     Cell
+	Cell     Scenario
 	Seed     uint64
 	Grants   int
 	Judged   map[Promise][]check.Violation // by the promises that the cell is about
@@ -94,7 +94,7 @@ type PeerOutcome struct {
 }
 
 func (r *run) playPeer() PeerOutcome {
-	o := PeerOutcome{Peer: r.peer, Cell: r.cell, Seed: r.seed}
+	o := PeerOutcome{Peer: r.peer, Cell: r.scenario, Seed: r.seed}
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	if r.dir, o.Err = os.MkdirTemp("", "hfv"); o.Err != nil { // short: a socket is in it
 		return o
@@ -102,12 +102,12 @@ func (r *run) playPeer() PeerOutcome {
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
 	if err != nil {
-		o.Err = fmt.Errorf("%s in %v, seed %d: %w", r.peer, r.cell, r.seed, err)
+		o.Err = fmt.Errorf("%s in %v, seed %d: %w", r.peer, r.scenario, r.seed, err)
 		return o
 	}
 	s := check.Read(events)
 	o.Grants, o.Events = len(s.Leases), events
-	o.Judged = judgePeer(s, r.peer, r.cell, r.ttl)
+	o.Judged = checkPeer(s, r.peer, r.scenario, r.ttl)
 	o.Overtook, o.Waited = check.Overtaken(s)
 	return o
 }
@@ -139,7 +139,7 @@ func (r *run) watchKeys(notes *history.Writer) (stop func(), err error) {
 			}
 			for _, name := range peerNamesOf {
 				began := history.Now()
-				value, err := r.place.Servers[0].Do("GET", r.peer.Key(r.prefix(), name))
+				value, err := r.topology.Servers[0].Do("GET", r.peer.Key(r.prefix(), name))
 				if err != nil {
 					continue // down, or no master any more
 				}
@@ -148,13 +148,13 @@ func (r *run) watchKeys(notes *history.Writer) (stop func(), err error) {
 					seen = fmt.Sprintf("%x", sha256.Sum256([]byte(value)))[:16]
 				}
 				if was, looked := last[name]; !looked || was != seen {
-					notes.Note(history.Event{What: history.Witness, Name: name, Detail: check.Seen + seen, Deadline: began})
+					notes.Note(history.Event{What: history.Monitor, Name: name, Detail: check.Seen + seen, Deadline: began})
 				}
 				last[name] = seen
 			}
 		}
 	})
-	if len(r.place.Servers) > 1 { // which is the master may change
+	if len(r.topology.Servers) > 1 { // which is the master may change
 		close(done)
 		running.Wait()
 		return func() { _ = notes.Close() }, nil

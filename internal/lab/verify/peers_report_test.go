@@ -40,9 +40,9 @@ var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
 // end.
 var reachable = []string{faults.None.Name, "answers-lost", "nth-answer-lost", "answers-held", "stalled", "latency", "client-pause", "server-frozen"}
 
-// judgePeer judges the promises that a cell is about; a promise that it is not
+// checkPeer judges the promises that a cell is about; a promise that it is not
 // about, or that the peer does not make, is not in the answer.
-func judgePeer(s *check.Story, peer client.Peer, cell Cell, ttl time.Duration) map[Promise][]check.Violation {
+func checkPeer(s *check.Story, peer client.Peer, cell Scenario, ttl time.Duration) map[Promise][]check.Violation {
 	r := check.Rules{TTL: ttl, Loses: cell.Fault.Loses, Split: cell.Fault.Splits}
 	judged := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
 	if !cell.Fault.Loses {

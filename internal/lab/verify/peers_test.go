@@ -15,7 +15,7 @@ import (
 
 var (
 	peerMatch     = flag.String("peer", "", "regular expression: the locks that TestPeers compares")
-	peerCells     = flag.String("peer-cell", "^standalone/(none|client-frozen/before-write)$", "regular expression: the cells of TestPeers; all: "+verify.PeerCells)
+	peerScenarios = flag.String("peer-cell", "^standalone/(none|client-frozen/before-write)$", "regular expression: the cells of TestPeers; all: "+verify.PeerScenarios)
 	peerHistories = flag.Int("peer-histories", 1, "histories of each peer in each cell")
 )
 
@@ -30,12 +30,12 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cell, err := regexp.Compile(*peerCells)
+	cell, err := regexp.Compile(*peerScenarios)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := verify.PeerPlan{
-		Cells: verify.Cells(cell), Seed: *seed, Histories: *peerHistories, Parallel: *parallel,
+		Cells: verify.Scenarios(cell), Seed: *seed, Histories: *peerHistories, Parallel: *parallel,
 		Slack: *slack, Failures: filepath.Join(*failures, "peers"),
 	}
 	if plan.Seed == 0 {

@@ -21,10 +21,10 @@ func (r *run) pulse() (rest func(), err error) {
 		return nil, err
 	}
 	r.healed = new(atomic.Bool)
-	r.healed.Store(r.cell.Fault.Calm)
+	r.healed.Store(r.scenario.Fault.Calm)
 	done := make(chan struct{})
 	var asking sync.WaitGroup
-	for _, server := range r.place.Servers {
+	for _, server := range r.topology.Servers {
 		asking.Go(func() {
 			for {
 				if r.healed.Load() {

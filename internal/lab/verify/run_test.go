@@ -13,7 +13,7 @@ import (
 
 // Plan says what Run does.
 type Plan struct {
-	Cells     []Cell
+	Cells     []Scenario
 	Seed      uint64
 	For       time.Duration       // no history begins after that; 0: each cell once
 	Histories int                 // at most so many; 0: no limit
@@ -35,18 +35,18 @@ func Run(t testing.TB, plan Plan) *Report {
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range plan.Parallel {
-		places := map[place.Kind]*place.Place{}
+		places := map[place.Kind]*place.Topology{}
 		working.Go(func() {
 			defer func() { // a place that can't be opened ends this goroutine, and fails the test
 				for range work {
 				}
 			}()
 			for r := range work {
-				kind := r.cell.Place
+				kind := r.scenario.Topology
 				if places[kind] == nil {
 					places[kind] = place.Open(t, kind)
 				}
-				r.t, r.place, r.slack, r.length = t, places[kind], plan.Slack, plan.Length
+				r.t, r.topology, r.slack, r.length = t, places[kind], plan.Slack, plan.Length
 				o := r.play()
 				telling.Lock()
 				report.add(o)
@@ -76,7 +76,7 @@ func (p *Plan) each(begin func(run)) {
 			if p.Histories == 1 && len(p.Cells) == 1 {
 				seed = p.Seed
 			}
-			begin(run{cell: p.Cells[i], seed: seed})
+			begin(run{scenario: p.Cells[i], seed: seed})
 			n++
 		}
 		if p.For == 0 && p.Histories == 0 {

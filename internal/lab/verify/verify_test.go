@@ -20,7 +20,7 @@ import (
 var (
 	lasting   = flag.Duration("for", time.Minute, "how long TestVerify begins histories; 0: each cell once")
 	seed      = flag.Uint64("seed", 0, "of the histories; 0: by the clock")
-	cells     = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
+	scenarios = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
 	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")
 	parallel  = flag.Int("parallel-histories", 3, "histories side by side")
 	length    = flag.Duration("length", 0, "of the part of a history in which faults hit, about; 0: 3 s")
@@ -57,12 +57,12 @@ func TestVerify(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
-	match, err := regexp.Compile(*cells)
+	match, err := regexp.Compile(*scenarios)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := verify.Plan{
-		Cells: verify.Cells(match), Seed: *seed, For: *lasting, Histories: *histories,
+		Cells: verify.Scenarios(match), Seed: *seed, For: *lasting, Histories: *histories,
 		Parallel: *parallel, Length: *length, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match), Command: command(),
 	}
 	if plan.Seed == 0 {
@@ -72,7 +72,7 @@ func TestVerify(t *testing.T) {
 		plan.For = 0
 	}
 	if len(plan.Cells) == 0 {
-		t.Fatalf("no cell matches %s; not played here: %v", *cells, plan.LeftOut)
+		t.Fatalf("no cell matches %s; not played here: %v", *scenarios, plan.LeftOut)
 	}
 	t.Logf("seed %d, %d cells", plan.Seed, len(plan.Cells))
 	began := time.Now()

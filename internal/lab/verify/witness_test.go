@@ -24,7 +24,7 @@ import (
 // comes again, and notes a Gap. It returns when the server has confirmed. stop ends it when
 // all is noted that was done before.
 func watchServer(addr, prefix string, notes *history.Writer) (stop func(), err error) {
-	w := &witness{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
+	w := &monitor{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
 	began := history.Now()
 	conn, lines, err := w.open()
 	if err != nil {
@@ -40,12 +40,12 @@ func watchServer(addr, prefix string, notes *history.Writer) (stop func(), err e
 	}, nil
 }
 
-// witnessPatience is how long is waited for what a slow server has still to tell.
-var witnessPatience = 20 * time.Second
+// monitorPatience is how long is waited for what a slow server has still to tell.
+var monitorPatience = 20 * time.Second
 
 // catchUp waits until all was noted that the server has done so far, and reports
 // whether it was.
-func (w *witness) catchUp() bool {
+func (w *monitor) catchUp() bool {
 	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
 	if err != nil {
 		return false
@@ -57,12 +57,12 @@ func (w *witness) catchUp() bool {
 	select {
 	case <-w.marked:
 		return true
-	case <-time.After(witnessPatience):
+	case <-time.After(monitorPatience):
 		return false
 	}
 }
 
-type witness struct {
+type monitor struct {
 	addr, prefix string
 	notes        *history.Writer
 	done         chan struct{}
@@ -75,7 +75,7 @@ type witness struct {
 	closed bool
 }
 
-func (w *witness) open() (net.Conn, *bufio.Reader, error) {
+func (w *monitor) open() (net.Conn, *bufio.Reader, error) {
 	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func (w *witness) open() (net.Conn, *bufio.Reader, error) {
 	return conn, lines, nil
 }
 
-func (w *witness) drop() {
+func (w *monitor) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
@@ -113,7 +113,7 @@ func (w *witness) drop() {
 
 // run notes what comes. A gap begins with the last that the server told, not when
 // that was read: the server may have closed long before.
-func (w *witness) run(conn net.Conn, lines *bufio.Reader, last int64) {
+func (w *monitor) run(conn net.Conn, lines *bufio.Reader, last int64) {
 	for {
 		for {
 			line, err := lines.ReadString('\n')
@@ -147,7 +147,7 @@ func (w *witness) run(conn net.Conn, lines *bufio.Reader, last int64) {
 //	+1795276800.123456 [0 lua] "SET" "v1:a" "…|m0.1" "PX" "200"
 //
 // and returns when the server did that.
-func (w *witness) take(line string) (t int64, ok bool) {
+func (w *monitor) take(line string) (t int64, ok bool) {
 	head, rest, _ := strings.Cut(strings.TrimPrefix(line, "+"), "] ")
 	at, from, _ := strings.Cut(head, " ")
 	if strings.Contains(rest, w.mark) {
@@ -173,7 +173,7 @@ func (w *witness) take(line string) (t int64, ok bool) {
 }
 
 // events are what a command did to L of names: DEL may be of several.
-func (w *witness) events(command string) (all []history.Event) {
+func (w *monitor) events(command string) (all []history.Event) {
 	args := words(command)
 	if len(args) < 2 {
 		return nil
@@ -181,7 +181,7 @@ func (w *witness) events(command string) (all []history.Event) {
 	if strings.EqualFold(args[0], "DEL") {
 		for _, key := range args[1:] {
 			if name, ours := strings.CutPrefix(key, w.prefix); ours {
-				all = append(all, history.Event{What: history.Witness, Name: name, Process: "-", Detail: "end"})
+				all = append(all, history.Event{What: history.Monitor, Name: name, Process: "-", Detail: "end"})
 			}
 		}
 		return all
@@ -189,7 +189,7 @@ func (w *witness) events(command string) (all []history.Event) {
 	if !strings.HasPrefix(args[1], w.prefix) {
 		return nil
 	}
-	e := history.Event{What: history.Witness, Name: args[1][len(w.prefix):]}
+	e := history.Event{What: history.Monitor, Name: args[1][len(w.prefix):]}
 	switch command := strings.ToUpper(args[0]); {
 	case command == "SET" && len(args) >= 5: // with NX, too: one process asks for a name once at a time
 		e.Detail, e.Version = "set", nanoseconds(args[4])

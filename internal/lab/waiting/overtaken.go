@@ -21,7 +21,7 @@ func (n *Name) Overtaken(r Rules) (found []Breach) {
 		waited := a.Got > 0 || r.Grants > 0
 		until := cmp.Or(a.Got, a.Until)
 		still := covered(n.Still, Span{a.Asked, until})
-		if a.Apart || !waited || n.frozen(a) || a.Asked < n.From || still > int64(r.Window)/2 {
+		if a.Dedicated || !waited || n.frozen(a) || a.Asked < n.From || still > int64(r.Window)/2 {
 			continue // who stood still for a claim window may have lost its place
 		}
 		abreast := int64(r.Abreast) + still
@@ -46,7 +46,7 @@ func (n *Name) passedBy(a *Call, served []*Call, tenures, runs []int64, abreast 
 	first, _ := slices.BinarySearchFunc(served, came, func(c *Call, t int64) int { return cmp.Compare(c.Got, t) })
 	for i := first; i < len(served) && served[i].Got < a.Got; i++ {
 		b := served[i]
-		if b.Client == a.Client || b.Apart {
+		if b.Client == a.Client || b.Dedicated {
 			continue
 		}
 		later := b.Asked > tenures[i] || runs[i] > came+abreast && !n.stood(b.Client, came, abreast)
@@ -127,7 +127,7 @@ const together = int64(20 * time.Millisecond)
 func outrun(a *Call, served []*Call, until, abreast int64) (found []Breach) {
 	first, _ := slices.BinarySearchFunc(served, a.Asked, func(c *Call, t int64) int { return cmp.Compare(c.Got, t) })
 	for i := first; i < len(served) && served[i].Got < until; i++ {
-		if b := served[i]; b.Got < until-together && !b.Apart && b.Asked > a.Asked+abreast && b.Token < a.Token {
+		if b := served[i]; b.Got < until-together && !b.Dedicated && b.Asked > a.Asked+abreast && b.Token < a.Token {
 			return []Breach{{Call: a, From: a.Asked, By: b, Count: 1}}
 		}
 	}

@@ -21,18 +21,18 @@ type Span struct{ From, To int64 }
 
 // Call is one call for a part of a name, and its result.
 type Call struct {
-	Client  string
-	Place   string // in the queue; local waiters of a mutex share the place of their Client
-	Weight  int64  // of the part
-	Asked   int64
-	Until   int64 // it waited until then: it was answered, or its process died, or all was over
-	Dead    bool  // its process died at Until, so its place may still be in the queue
-	Got     int64 // when it was granted; 0: it was not
-	Left    int64 // when the lease had ended in Redis, at the latest
-	Token   int64
-	Own     bool      // its tenure is its own; else turns with tokens of one block share one
-	Smaller []Smaller // what became of its part before it left
-	Apart   bool      // it is not checked itself: it asks for several names at once
+	Client    string
+	Place     string // in the queue; local waiters of a mutex share the place of their Client
+	Weight    int64  // of the part
+	Asked     int64
+	Until     int64 // it waited until then: it was answered, or its process died, or all was over
+	Dead      bool  // its process died at Until, so its place may still be in the queue
+	Got       int64 // when it was granted; 0: it was not
+	Left      int64 // when the lease had ended in Redis, at the latest
+	Token     int64
+	Own       bool      // its tenure is its own; else turns with tokens of one block share one
+	Smaller   []Smaller // what became of its part before it left
+	Dedicated bool      // it is not checked itself: it asks for several names at once
 }
 
 // Smaller says that a holder kept a smaller part from a time on.
@@ -127,7 +127,7 @@ func (n *Name) Idle(r Rules) (found []Breach, longest time.Duration) {
 	var steps []step
 	at := func(t int64, do func()) { steps = append(steps, step{t, do}) }
 	for _, c := range n.Calls {
-		if !c.Apart {
+		if !c.Dedicated {
 			at(c.Asked, func() { w.waits[c] = true })
 			at(c.Until, func() { delete(w.waits, c) })
 		} else {
@@ -213,7 +213,7 @@ func (w *sweep) close(t int64) {
 	}
 	var worst Breach
 	for _, c := range w.n.Calls {
-		if c.Apart || c.Asked >= t || c.Until <= from {
+		if c.Dedicated || c.Asked >= t || c.Until <= from {
 			continue
 		}
 		for _, s := range w.living(c, Span{max(from, c.Asked), min(t, c.Until)}) {

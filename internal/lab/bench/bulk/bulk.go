@@ -19,7 +19,7 @@ import (
 type run func(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error)
 
 var runs = map[string]run{
-	"B8": leasesInBulk, "B9": waitersInBulk, "B10": growth, "B11": deadCrowd,
+	"B8": leasesInBulk, "B9": waitersInBulk, "B10": growth, "B11": deadWaiters,
 	"F4": holders, "F5": readers, "F11": revokes,
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// deadCrowd is B11: many processes die while they wait. Whoever comes after them
+// deadWaiters is B11: many processes die while they wait. Whoever comes after them
 // must not wait for them, and Redis must not be kept busy by them for long at a
 // time.
-func deadCrowd(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
+func deadWaiters(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
 	size, rounds := 1200, 1
 	if scale == Full {
 		size, rounds = 10_000, 5
@@ -56,7 +56,7 @@ func deadRound(server *redistest.Server, size int, name string) (found deadFound
 		return found, err
 	}
 	defer h.Close()
-	alive, err := dieWaiting(server, h, crowd{processes: 1, clients: size, callers: 1, shared: true}, name)
+	alive, err := dieWaiting(server, h, waiters{processes: 1, clients: size, callers: 1, shared: true}, name)
 	if err != nil {
 		return found, err
 	}
@@ -78,7 +78,7 @@ func deadRound(server *redistest.Server, size int, name string) (found deadFound
 
 // dieWaiting lets a crowd wait for what is held, kills it, and sends one who is
 // alive after it.
-func dieWaiting(server *redistest.Server, h *holder, c crowd, name string) (*aliveOne, error) {
+func dieWaiting(server *redistest.Server, h *holder, c waiters, name string) (*aliveOne, error) {
 	all, err := c.start(server, "queue", name)
 	defer all.end()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// crowd is the waiters of one name: a number of clients in a number of processes.
-type crowd struct {
+// waiters is the waiters of one name: a number of clients in a number of processes.
+type waiters struct {
 	who       string
 	processes int
 	clients   int // of a process
@@ -24,21 +24,21 @@ type crowd struct {
 	wait      time.Duration // how long they all wait
 }
 
-func (c crowd) size() int { return c.processes * c.clients * c.callers }
+func (c waiters) size() int { return c.processes * c.clients * c.callers }
 
 // waitersInBulk is B9: very many wait for one name, which must cost Redis and
 // their processes little, and go fast when it is released.
 func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
-	callers := crowd{"holdfast", 2, 5, 10, false, 100 * time.Millisecond}
-	clients := crowd{"holdfast, a client each", 1, 300, 1, true, 100 * time.Millisecond}
+	callers := waiters{"holdfast", 2, 5, 10, false, 100 * time.Millisecond}
+	clients := waiters{"holdfast, a client each", 1, 300, 1, true, 100 * time.Millisecond}
 	rounds := 2
 	if scale == Full {
-		callers = crowd{"holdfast", 10, 10, 100, false, time.Minute}
-		clients = crowd{"holdfast, a client each", 1, 10_000, 1, true, time.Minute}
+		callers = waiters{"holdfast", 10, 10, 100, false, time.Minute}
+		clients = waiters{"holdfast, a client each", 1, 10_000, 1, true, time.Minute}
 		rounds = 7
 	}
 	var rows []report.BulkRow
-	for _, c := range []crowd{callers, clients} {
+	for _, c := range []waiters{callers, clients} {
 		fmt.Fprintf(talk, "bench: B9: %s: %d callers wait for %v\n", c.who, c.size(), c.wait)
 		var f report.BulkFigures
 		done, err := c.serve(server, &f)
@@ -46,7 +46,7 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]rep
 			return rows, err
 		}
 		if !c.shared {
-			c.judge(&f, []service{done})
+			c.check(&f, []service{done})
 			rows = append(rows, f.Row("B9", c.who))
 			continue
 		}
@@ -62,7 +62,7 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]rep
 }
 
 // start starts the processes, each with the job.
-func (c crowd) start(server *redistest.Server, job, name string) (children, error) {
+func (c waiters) start(server *redistest.Server, job, name string) (children, error) {
 	var all children
 	for i := range c.processes {
 		one, err := start(order{
@@ -79,7 +79,7 @@ func (c crowd) start(server *redistest.Server, job, name string) (children, erro
 
 // serve makes a crowd wait for a name and then releases the name. It notes in f what that
 // costs, unless f is nil.
-func (c crowd) serve(server *redistest.Server, f *report.BulkFigures) (service, error) {
+func (c waiters) serve(server *redistest.Server, f *report.BulkFigures) (service, error) {
 	const name = "bench:crowd"
 	all, err := c.start(server, "queue", name)
 	defer all.end()
@@ -112,7 +112,7 @@ func (c crowd) serve(server *redistest.Server, f *report.BulkFigures) (service, 
 
 // enter opens the clients, lets the first caller of each in, and returns the clients in
 // the order of the queue.
-func (c crowd) enter(all children, holder *holder, name string) (queue []string, err error) {
+func (c waiters) enter(all children, holder *holder, name string) (queue []string, err error) {
 	for _, word := range []string{"open", "first"} {
 		if _, err := askAll[any](all, word); err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func (c crowd) enter(all children, holder *holder, name string) (queue []string,
 // whileTheyWait notes what clients send meanwhile. A ping of rueidisstore is a SUBSCRIBE
 // of what is subscribed. The first caller of each client makes it open a connection; the
 // others join it.
-func (c crowd) whileTheyWait(f *report.BulkFigures, server *redistest.Server, all children, first float64) error {
+func (c waiters) whileTheyWait(f *report.BulkFigures, server *redistest.Server, all children, first float64) error {
 	from, err1 := cell.Look(server)
 	time.Sleep(c.wait)
 	to, err2 := cell.Look(server)
@@ -161,7 +161,7 @@ type service struct {
 }
 
 // release releases the name and measures how the crowd is served.
-func (c crowd) release(all children, holder *holder, order []string) (service, error) {
+func (c waiters) release(all children, holder *holder, order []string) (service, error) {
 	released := time.Now().UnixNano()
 	if err := holder.release(); err != nil {
 		return service{}, err
@@ -196,8 +196,8 @@ func (c crowd) release(all children, holder *holder, order []string) (service, e
 // lastServed is the figure of the time.
 const lastServed = "last waiter served after the release"
 
-// judge notes how a crowd was served: the worst of several rounds, and the median of the times.
-func (c crowd) judge(f *report.BulkFigures, rounds []service) {
+// check notes how a crowd was served: the worst of several rounds, and the median of the times.
+func (c waiters) check(f *report.BulkFigures, rounds []service) {
 	worst := rounds[0]
 	var took []float64
 	for _, s := range rounds {
@@ -214,7 +214,7 @@ func (c crowd) judge(f *report.BulkFigures, rounds []service) {
 
 // inRounds measures in turn how fast a crowd is served, and a crowd of limit-queue-token of the
 // same size. first is how a crowd was served that had waited long.
-func (c crowd) inRounds(server *redistest.Server, first service, rounds int, talk io.Writer) ([]report.BulkRow, error) {
+func (c waiters) inRounds(server *redistest.Server, first service, rounds int, talk io.Writer) ([]report.BulkRow, error) {
 	c.wait = 100 * time.Millisecond
 	done := []service{first}
 	var least []float64
@@ -224,20 +224,20 @@ func (c crowd) inRounds(server *redistest.Server, first service, rounds int, tal
 		if err != nil {
 			return nil, err
 		}
-		took, err := c.least(server)
+		took, err := c.limit(server)
 		if err != nil {
 			return nil, fmt.Errorf("limit-queue-token: %w", err)
 		}
 		done, least = append(done, served), append(least, took)
 	}
 	var own, limit report.BulkFigures
-	c.judge(&own, done)
+	c.check(&own, done)
 	limit.Note(lastServed, figures.Median(least), "s")
 	return []report.BulkRow{own.Row("B9", c.who+", served"), limit.Row("B9", "limit-queue-token, as many clients")}, nil
 }
 
-// least returns in how many seconds limit-queue-token serves a crowd of this size.
-func (c crowd) least(server *redistest.Server) (float64, error) {
+// limit returns in how many seconds limit-queue-token serves a crowd of this size.
+func (c waiters) limit(server *redistest.Server) (float64, error) {
 	all, err := c.start(server, "line", "bench:least")
 	defer all.end()
 	if err != nil {
@@ -251,7 +251,7 @@ func (c crowd) least(server *redistest.Server) (float64, error) {
 }
 
 // polling lets as many callers poll.
-func (c crowd) polling(server *redistest.Server) (report.BulkRow, error) {
+func (c waiters) polling(server *redistest.Server) (report.BulkRow, error) {
 	const name = "bench:polled"
 	var f report.BulkFigures
 	if _, err := server.Do("SET", name, "held"); err != nil {

@@ -30,8 +30,8 @@ type tally struct {
 	Failure   string // the first one
 }
 
-// crew is the callers of one process.
-type crew struct {
+// workers is the callers of one process.
+type workers struct {
 	contender contend.Contender
 	workload  contend.Workload
 	section   *critical
@@ -44,7 +44,7 @@ type crew struct {
 
 // caller is one goroutine of it.
 type caller struct {
-	*crew
+	*workers
 	me        int64        // unlike anybody else's on this machine
 	number    int          // in its process
 	part      contend.Part // what it asks for now
@@ -60,11 +60,11 @@ type caller struct {
 }
 
 // newCallers gives each caller its mutexes.
-func (w *crew) newCallers(s contend.Session, name string) ([]*caller, error) {
+func (w *workers) newCallers(s contend.Session, name string) ([]*caller, error) {
 	var all []*caller
 	for i := range w.workload.Callers {
 		c := &caller{
-			crew: w, me: int64(os.Getpid())<<20 | int64(i), number: i,
+			workers: w, me: int64(os.Getpid())<<20 | int64(i), number: i,
 			waits: Notes{To: w.waits}, handovers: Notes{To: w.handovers}, alone: Notes{To: w.alone},
 		}
 		for k := range w.workload.Names {
@@ -84,7 +84,7 @@ func (w *crew) newCallers(s contend.Session, name string) ([]*caller, error) {
 }
 
 // drive lets the callers run until the window's stop and returns what they did.
-func (w *crew) drive(callers []*caller) tally {
+func (w *workers) drive(callers []*caller) tally {
 	w.begin = time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), w.win.stop)
 	defer cancel()
@@ -209,7 +209,7 @@ func sum(callers []*caller) tally {
 // warm lets every caller at once take and give back a lock that nobody else
 // wants: a pool of connections that fills during the window is no cost of
 // locking.
-func (w *crew) warm(s contend.Session, name string) error {
+func (w *workers) warm(s contend.Session, name string) error {
 	var wg sync.WaitGroup
 	failed := make([]error, w.workload.Callers)
 	for i := range failed {

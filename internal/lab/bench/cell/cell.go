@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Cell is one run of one contender in one workload.
-type Cell struct {
+// Scenario is one run of one contender in one workload.
+type Scenario struct {
 	Contender contend.Contender
 	Workload  contend.Workload // as this contender runs it
 	Timing    contend.Timing
@@ -33,7 +33,7 @@ type Cell struct {
 const grace = 15 * time.Second
 
 // Run returns the row of this cell, on an empty server.
-func (c *Cell) Run() (report.Row, error) {
+func (c *Scenario) Run() (report.Row, error) {
 	_, err := c.Server.Do("FLUSHALL")
 	var row report.Row
 	if err == nil {
@@ -46,7 +46,7 @@ func (c *Cell) Run() (report.Row, error) {
 }
 
 // inProcesses lets callers in processes of their own do it.
-func (c *Cell) inProcesses() (report.Row, error) {
+func (c *Scenario) inProcesses() (report.Row, error) {
 	path := filepath.Join(c.Dir, "section")
 	if err := newCritical(path); err != nil {
 		return report.Row{}, err
@@ -76,7 +76,7 @@ func (c *Cell) inProcesses() (report.Row, error) {
 	return c.row(tallies, section, from, to)
 }
 
-func (c *Cell) startProcesses(section string) ([]*child.Child, error) {
+func (c *Scenario) startProcesses(section string) ([]*child.Child, error) {
 	o := order{
 		Who: c.Contender.Who, Workload: c.Workload.Name, Name: c.Name, Section: section, Timing: c.Timing,
 		Setup: contend.Setup{Addr: c.Server.Addr(), Etcd: c.Etcd, Linger: c.Workload.Linger},
@@ -104,7 +104,7 @@ func (c *Cell) startProcesses(section string) ([]*child.Child, error) {
 // watch starts the callers and looks at the server's counters where the window
 // begins and ends. The looks come late on a busy machine; rates are over the
 // time between them, whatever it was.
-func (c *Cell) watch(processes []*child.Child) (from, to State, err error) {
+func (c *Scenario) watch(processes []*child.Child) (from, to State, err error) {
 	start := time.Now().Add(10 * time.Millisecond)
 	for _, p := range processes {
 		if err := p.Tell(start); err != nil {
@@ -120,7 +120,7 @@ func (c *Cell) watch(processes []*child.Child) (from, to State, err error) {
 }
 
 // row makes one row of what the children did.
-func (c *Cell) row(tallies []tally, section *critical, from, to State) (report.Row, error) {
+func (c *Scenario) row(tallies []tally, section *critical, from, to State) (report.Row, error) {
 	row := report.Row{Workload: c.Workload.Name, Who: c.Contender.Who}
 	waits, handovers, alone := newHistogram(), newHistogram(), newHistogram()
 	var counts []int

@@ -36,7 +36,7 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	if err := lines.Read(&o); err != nil {
 		return err
 	}
-	w, err := o.crew()
+	w, err := o.workers()
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	return child.Say(stdout, w.drive(callers))
 }
 
-// crew finds what the order names.
-func (o order) crew() (*crew, error) {
+// workers finds what the order names.
+func (o order) workers() (*workers, error) {
 	w, ok := workload.Named(o.Workload)
 	if !ok {
 		return nil, fmt.Errorf("no workload %q", o.Workload)
@@ -75,7 +75,7 @@ func (o order) crew() (*crew, error) {
 		return nil, fmt.Errorf("no contender %q", o.Who)
 	}
 	section, err := openCritical(o.Section)
-	return &crew{
+	return &workers{
 		contender: c, workload: w.Of(c), section: section, win: windowOf(o.Timing),
 		waits: NewRecorder(), handovers: NewRecorder(), alone: NewRecorder(),
 	}, err

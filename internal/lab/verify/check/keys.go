@@ -29,7 +29,7 @@ func stands(events []history.Event) map[string][]stand {
 	before := map[string]int64{}
 	for _, e := range events {
 		value, ok := strings.CutPrefix(e.Detail, Seen)
-		if e.What != history.Witness || !ok {
+		if e.What != history.Monitor || !ok {
 			continue
 		}
 		if s := now[e.Name]; s != nil {

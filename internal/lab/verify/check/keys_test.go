@@ -9,7 +9,7 @@ import (
 )
 
 func seen(at int64, value string) history.Event {
-	return history.Event{T: at, What: history.Witness, Process: "witness", Name: "x", Detail: check.Seen + value, Deadline: at - 1}
+	return history.Event{T: at, What: history.Monitor, Process: "witness", Name: "x", Detail: check.Seen + value, Deadline: at - 1}
 }
 
 // What stands in Redis is judged by who could have set it, and by who believes in

@@ -38,7 +38,7 @@ func TestLinear(t *testing.T) {
 // Who believes has the name in Redis, by what the server did.
 func TestBelieved(t *testing.T) {
 	did := func(at int64, what, owner string, life int64) history.Event {
-		return history.Event{T: at, What: history.Witness, Process: owner, Name: "x", Detail: what, Version: life * ms}
+		return history.Event{T: at, What: history.Monitor, Process: owner, Name: "x", Detail: what, Version: life * ms}
 	}
 	lease := whole(a, 10, 50, 100)
 	long := whole(a, 10, 250, 100)

@@ -102,7 +102,7 @@ func Read(events []history.Event) *Story {
 	step, last := map[string]string{}, map[string]int64{} // where a process killed itself, and its last note
 	for i := range events {
 		e := &events[i]
-		if e.What != history.Witness && e.What != history.Gap {
+		if e.What != history.Monitor && e.What != history.Gap {
 			s.end = max(s.end, e.T)
 		}
 		switch e.What {

@@ -120,7 +120,7 @@ func (s *Story) names(r Rules) map[string]*waiting.Name {
 func (s *Story) call(l *Lease, r Rules) *waiting.Call {
 	c := &waiting.Call{
 		Client: fmt.Sprintf("%s/%d", l.Process, l.Client), Weight: l.Weight, Asked: l.Asked, Until: l.Answered,
-		Got: l.Granted, Left: s.left(l, r), Token: l.Token, Apart: l.Kind == history.Multi,
+		Got: l.Granted, Left: s.left(l, r), Token: l.Token, Dedicated: l.Kind == history.Multi,
 		Own: l.Kind == history.Election || l.Kind == history.Semaphore || l.Kind == history.RWMutex,
 	}
 	c.Place = c.Client

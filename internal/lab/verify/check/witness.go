@@ -85,7 +85,7 @@ func seenBy(events []history.Event) (truth map[string][]held, seen bool) {
 				end(name, e.Deadline)
 				now[name] = held{from: e.Deadline, to: forever}
 			}
-		case e.What != history.Witness:
+		case e.What != history.Monitor:
 		case e.Detail == "set":
 			seen = true
 			end(e.Name, e.T)

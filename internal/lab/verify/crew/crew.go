@@ -15,10 +15,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
-// Crew is the processes of one history, and its journal: what the controller
+// Workers is the processes of one history, and its journal: what the controller
 // did, beside what they wrote. Its methods may be called from many goroutines,
 // but two that concern one member must not.
-type Crew struct {
+type Workers struct {
 	Notes *history.Writer // of the controller
 
 	dir      string
@@ -36,8 +36,8 @@ type Crew struct {
 // Start starts the resource and so many clients, and returns when all work.
 // dir is short, for a socket is in it. setting says what a member is; name,
 // number, files and seed are set by the crew.
-func Start(dir string, members int, setting func(member int) client.Setting) (*Crew, error) {
-	c := &Crew{dir: dir, setting: setting, members: make([]*Process, members), dead: map[string]bool{}}
+func Start(dir string, members int, setting func(member int) client.Setting) (*Workers, error) {
+	c := &Workers{dir: dir, setting: setting, members: make([]*Process, members), dead: map[string]bool{}}
 	var err error
 	if c.Notes, err = history.NewWriter(c.File("controller"), "controller"); err != nil {
 		return nil, err
@@ -61,10 +61,10 @@ func Start(dir string, members int, setting func(member int) client.Setting) (*C
 	return c, nil
 }
 
-func (c *Crew) socket() string { return filepath.Join(c.dir, "resource") }
+func (c *Workers) socket() string { return filepath.Join(c.dir, "resource") }
 
 // File is where a process writes its history.
-func (c *Crew) File(process string) string {
+func (c *Workers) File(process string) string {
 	name := filepath.Join(c.dir, process+".jsonl")
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,20 +73,20 @@ func (c *Crew) File(process string) string {
 }
 
 // Files are the histories of all processes, the controller's first.
-func (c *Crew) Files() []string {
+func (c *Workers) Files() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.files...)
 }
 
 // Err is what went wrong with the harness, not with the lock.
-func (c *Crew) Err() error {
+func (c *Workers) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.failed...)
 }
 
-func (c *Crew) fail(err error) {
+func (c *Workers) fail(err error) {
 	if err == nil {
 		return
 	}
@@ -96,16 +96,16 @@ func (c *Crew) fail(err error) {
 }
 
 // Size is how many members there are.
-func (c *Crew) Size() int { return len(c.members) }
+func (c *Workers) Size() int { return len(c.members) }
 
-func (c *Crew) member(i int) *Process {
+func (c *Workers) member(i int) *Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.members[i]
 }
 
 // Name is that of the process that is the member now.
-func (c *Crew) Name(i int) string {
+func (c *Workers) Name(i int) string {
 	if p := c.member(i); p != nil {
 		return p.Name
 	}
@@ -113,7 +113,7 @@ func (c *Crew) Name(i int) string {
 }
 
 // Dead reports whether a process was killed.
-func (c *Crew) Dead(name string) bool {
+func (c *Workers) Dead(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dead[name]
@@ -121,7 +121,7 @@ func (c *Crew) Dead(name string) bool {
 
 // Replace starts a process as the member, in the place of one that is gone, and
 // returns when it works.
-func (c *Crew) Replace(i int) {
+func (c *Workers) Replace(i int) {
 	c.mu.Lock()
 	c.started++
 	number := c.started
@@ -146,7 +146,7 @@ const reach = 600 * time.Millisecond
 
 // Freeze stops a member at a step, and reports whether it was reached. On true,
 // Thaw.
-func (c *Crew) Freeze(i int, step client.Step) bool {
+func (c *Workers) Freeze(i int, step client.Step) bool {
 	p := c.member(i)
 	if step == client.Anywhere {
 		c.fail(p.signal(syscall.SIGSTOP))
@@ -159,7 +159,7 @@ func (c *Crew) Freeze(i int, step client.Step) bool {
 }
 
 // Thaw lets a member go on.
-func (c *Crew) Thaw(i int) {
+func (c *Workers) Thaw(i int) {
 	p := c.member(i)
 	c.Notes.Note(history.Event{What: history.Thaw, Process: p.Name})
 	c.fail(p.signal(syscall.SIGCONT))
@@ -167,7 +167,7 @@ func (c *Crew) Thaw(i int) {
 
 // Kill ends a member at a step, and reports whether it was reached. On true,
 // Replace.
-func (c *Crew) Kill(i int, step client.Step) bool {
+func (c *Workers) Kill(i int, step client.Step) bool {
 	p := c.member(i)
 	if step != client.Anywhere && !c.reached(p, client.Order{Step: step, Kill: true}) {
 		return false
@@ -181,7 +181,7 @@ func (c *Crew) Kill(i int, step client.Step) bool {
 }
 
 // reached orders a process to stop or kill itself at a step, and waits for that.
-func (c *Crew) reached(p *Process, o client.Order) bool {
+func (c *Workers) reached(p *Process, o client.Order) bool {
 	if err := p.order(o); err != nil {
 		c.fail(fmt.Errorf("%s: %w", p.Name, err))
 		return false
@@ -218,7 +218,7 @@ func (c *Crew) reached(p *Process, o client.Order) bool {
 
 // Settle waits until every caller has come to the end of what it was at, but not
 // for longer than the limit.
-func (c *Crew) Settle(limit time.Duration) {
+func (c *Workers) Settle(limit time.Duration) {
 	var settling sync.WaitGroup
 	for _, p := range c.members {
 		settling.Go(func() {
@@ -231,7 +231,7 @@ func (c *Crew) Settle(limit time.Duration) {
 
 // Finish lets the clients give back what they hold and end, and says what was
 // wrong with them.
-func (c *Crew) Finish() error {
+func (c *Workers) Finish() error {
 	var ending sync.WaitGroup
 	for _, p := range c.members {
 		ending.Go(func() {
@@ -249,7 +249,7 @@ func (c *Crew) Finish() error {
 }
 
 // End kills whatever runs still, and closes the journal.
-func (c *Crew) End() {
+func (c *Workers) End() {
 	for _, p := range append(c.members, c.resource) {
 		if p != nil {
 			p.kill()

@@ -13,11 +13,11 @@ var ofClients = []Fault{
 	{
 		Name: "client-frozen", Calm: true, Steps: client.Steps,
 		Strike: func(s *Scene) (string, func() error, error) {
-			i := s.Random.IntN(s.Crew.Size())
-			if !s.Crew.Freeze(i, s.Step) {
+			i := s.Random.IntN(s.Workers.Size())
+			if !s.Workers.Freeze(i, s.Step) {
 				return "", nil, nil
 			}
-			return s.Crew.Name(i), func() error { s.Crew.Thaw(i); return nil }, nil
+			return s.Workers.Name(i), func() error { s.Workers.Thaw(i); return nil }, nil
 		},
 		Lasts: func(s *Scene) time.Duration { // as a rule for longer than it may
 			if s.Random.IntN(3) == 0 {
@@ -29,12 +29,12 @@ var ofClients = []Fault{
 	{
 		Name: "client-killed", Calm: true, Steps: client.Steps,
 		Strike: func(s *Scene) (string, func() error, error) {
-			i := s.Random.IntN(s.Crew.Size())
-			name := s.Crew.Name(i)
-			if !s.Crew.Kill(i, s.Step) {
+			i := s.Random.IntN(s.Workers.Size())
+			name := s.Workers.Name(i)
+			if !s.Workers.Kill(i, s.Step) {
 				return "", nil, nil
 			}
-			return name, func() error { s.Crew.Replace(i); return nil }, nil
+			return name, func() error { s.Workers.Replace(i); return nil }, nil
 		},
 		Lasts: func(s *Scene) time.Duration { return s.upTo(s.TTL / 4) },
 	},

@@ -20,12 +20,12 @@ var (
 // one clock's jump is enough where a tenure was counted by a bare majority: the
 // others and that one are a majority for somebody else.
 var ofClocks = []Fault{
-	{Name: "clock-forward", Places: clocked, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
-	{Name: "clock-back", Places: clocked, Strike: jump(1, -1), Lasts: briefly},
-	{Name: "clock-drifts-client-killed", Places: clocked, Strike: drift(9_000)},
-	{Name: "node-clock-forward", Places: clockedQuorum, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
-	{Name: "node-clock-back", Places: clockedQuorum, Lags: true, Strike: jump(1, -1), Lasts: briefly},
-	{Name: "node-clock-drifts-client-killed", Places: clockedQuorum, Strike: drift(9_000)},
+	{Name: "clock-forward", Topologies: clocked, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
+	{Name: "clock-back", Topologies: clocked, Strike: jump(1, -1), Lasts: briefly},
+	{Name: "clock-drifts-client-killed", Topologies: clocked, Strike: drift(9_000)},
+	{Name: "node-clock-forward", Topologies: clockedQuorum, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
+	{Name: "node-clock-back", Topologies: clockedQuorum, Lags: true, Strike: jump(1, -1), Lasts: briefly},
+	{Name: "node-clock-drifts-client-killed", Topologies: clockedQuorum, Strike: drift(9_000)},
 }
 
 // jump moves the clocks of the first servers by ten seconds or an hour, for good,
@@ -34,7 +34,7 @@ func jump(servers int, way time.Duration) func(*Scene) (string, func() error, er
 	return func(s *Scene) (string, func() error, error) {
 		by := []time.Duration{10 * time.Second, time.Hour}[s.Random.IntN(2)]
 		by *= way
-		for _, c := range s.Place.Clocks[:servers] {
+		for _, c := range s.Topology.Clocks[:servers] {
 			c.Step(by)
 		}
 		return fmt.Sprintf("%d by %v", servers, by), nil, nil
@@ -49,11 +49,11 @@ func drift(ppm int64) func(*Scene) (string, func() error, error) {
 		if s.Random.IntN(4) == 0 {
 			rate = -ppm
 		}
-		stop := s.Place.Clocks[0].Drift(rate)
-		i := s.Random.IntN(s.Crew.Size())
+		stop := s.Topology.Clocks[0].Drift(rate)
+		i := s.Random.IntN(s.Workers.Size())
 		time.Sleep(s.upTo(s.TTL))
-		name := s.Crew.Name(i)
-		s.Crew.Kill(i, client.Anywhere)
-		return fmt.Sprintf("%s %d ppm", name, rate), func() error { stop(); s.Crew.Replace(i); return nil }, nil
+		name := s.Workers.Name(i)
+		s.Workers.Kill(i, client.Anywhere)
+		return fmt.Sprintf("%s %d ppm", name, rate), func() error { stop(); s.Workers.Replace(i); return nil }, nil
 	}
 }

@@ -17,14 +17,14 @@ var plain = []place.Kind{place.Standalone}
 // by them it is seen that the checkers see something.
 func Controls() []Fault {
 	return []Fault{
-		{Name: "failover-behind-client-frozen", Places: sentinel, Loses: true, Once: true, TTL: 2 * aFailover, Lasts: briefly, Strike: unheard},
-		{Name: "keys-deleted-client-frozen", Places: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(deleted)},
-		{Name: "evicted-client-frozen", Places: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(strikeOf("evicted"))},
-		{Name: "restarted-empty-client-frozen", Places: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(strikeOf("server-restarted-empty"))},
-		{Name: "flushall-clock-behind", Places: clocked, Loses: true, Lasts: briefly, Strike: behind},
-		{Name: "clock-fast-client-killed", Places: clocked, Loses: true, Strike: drift(300_000)},
-		{Name: "node-clock-forward-bare-majority", Places: clockedQuorum, Loses: true, Lasts: briefly, Strike: barely},
-		{Name: "majority-clocks-jump", Places: clockedQuorum, Loses: true, Strike: jump(2, 1), Lasts: briefly},
+		{Name: "failover-behind-client-frozen", Topologies: sentinel, Loses: true, Once: true, TTL: 2 * aFailover, Lasts: briefly, Strike: unnoticed},
+		{Name: "keys-deleted-client-frozen", Topologies: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(deleted)},
+		{Name: "evicted-client-frozen", Topologies: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(strikeOf("evicted"))},
+		{Name: "restarted-empty-client-frozen", Topologies: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(strikeOf("server-restarted-empty"))},
+		{Name: "flushall-clock-behind", Topologies: clocked, Loses: true, Lasts: briefly, Strike: behind},
+		{Name: "clock-fast-client-killed", Topologies: clocked, Loses: true, Strike: drift(300_000)},
+		{Name: "node-clock-forward-bare-majority", Topologies: clockedQuorum, Loses: true, Lasts: briefly, Strike: barely},
+		{Name: "majority-clocks-jump", Topologies: clockedQuorum, Loses: true, Strike: jump(2, 1), Lasts: briefly},
 	}
 }
 
@@ -51,11 +51,11 @@ func strikeOf(name string) func(*Scene) (string, func() error, error) {
 	return ofServers[i].Strike
 }
 
-// unheard lets the master fail over to replicas that have not heard of the newest
+// unnoticed lets the master fail over to replicas that have not heard of the newest
 // grants, while a holder stands still: one that runs asks at once when it sees
 // another server, and so believes for a round trip only.
-func unheard(s *Scene) (string, func() error, error) {
-	g := s.Place.Guarded
+func unnoticed(s *Scene) (string, func() error, error) {
+	g := s.Topology.Guarded
 	master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)
 	redistest.CutReplicas(s.T, master, replicas...)
 	time.Sleep(100 * time.Millisecond) // in which tenures begin that the replicas do not hear of
@@ -88,7 +88,7 @@ func deleted(s *Scene) (string, func() error, error) {
 // behind lets the server forget all, with a clock that is behind what it has
 // given out.
 func behind(s *Scene) (string, func() error, error) {
-	s.Place.Clocks[0].Step(-time.Hour)
+	s.Topology.Clocks[0].Step(-time.Hour)
 	server := s.server()
 	_, err := server.Do("FLUSHALL")
 	return server.Addr(), nil, err
@@ -97,7 +97,7 @@ func behind(s *Scene) (string, func() error, error) {
 // barely lets one node's clock jump when tenures have begun on a bare majority, since
 // another node stood still; that one and the one whose clock jumped give the names away.
 func barely(s *Scene) (string, func() error, error) {
-	still := s.Place.Servers[len(s.Place.Servers)-1]
+	still := s.Topology.Servers[len(s.Topology.Servers)-1]
 	if err := still.Freeze(); err != nil {
 		return "", nil, err
 	}

@@ -26,7 +26,7 @@ type Shape struct {
 // brief is a load that does not fill the machine however many wait.
 var brief = client.Mix{Work: 5 * time.Millisecond}
 
-func crowd(clients int) *Shape {
+func manyWaiters(clients int) *Shape {
 	return &Shape{Members: 5, Clients: clients, Kinds: []history.Kind{history.Mutex}, Mix: brief, Length: time.Second}
 }
 
@@ -39,28 +39,28 @@ var flushed = &Shape{
 
 var alone = []place.Kind{place.Standalone}
 
-// ofCrowds hit many waiters, or one among others that never rest.
-var ofCrowds = []Fault{
-	{Name: "crowd50-killed", Places: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: crowd(50), Strike: killMost, Lasts: seconds(8)},
-	{Name: "crowd200-killed", Places: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: crowd(200), Strike: killMost, Lasts: seconds(14)},
-	{Name: "crowd50-flushed", Places: alone, Calm: true, Once: true, Loses: true, TTL: 2 * time.Second, Shape: flushed, Strike: command("FLUSHALL"), Lasts: seconds(12)},
+// ofManyWaiters hit many waiters, or one among others that never rest.
+var ofManyWaiters = []Fault{
+	{Name: "crowd50-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(50), Strike: killMost, Lasts: seconds(8)},
+	{Name: "crowd200-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(200), Strike: killMost, Lasts: seconds(14)},
+	{Name: "crowd50-flushed", Topologies: alone, Calm: true, Once: true, Loses: true, TTL: 2 * time.Second, Shape: flushed, Strike: command("FLUSHALL"), Lasts: seconds(12)},
 	{
-		Name: "crowd-frozen", Places: alone, Calm: true, Once: true, TTL: 4 * time.Second,
+		Name: "crowd-frozen", Topologies: alone, Calm: true, Once: true, TTL: 4 * time.Second,
 		Shape: &Shape{
 			Members: 3, Clients: 3, Callers: 10, Mix: brief, Length: time.Second,
 			Kinds: []history.Kind{history.Mutex, history.RWMutex, history.Semaphore, history.Election},
 		},
 		Strike: func(s *Scene) (string, func() error, error) {
-			i := s.Random.IntN(s.Crew.Size())
-			if !s.Crew.Freeze(i, client.Anywhere) {
+			i := s.Random.IntN(s.Workers.Size())
+			if !s.Workers.Freeze(i, client.Anywhere) {
 				return "", nil, nil
 			}
-			return s.Crew.Name(i), func() error { s.Crew.Thaw(i); return nil }, nil
+			return s.Workers.Name(i), func() error { s.Workers.Thaw(i); return nil }, nil
 		},
 		Lasts: seconds(15),
 	},
 	{
-		Name: "busy", Places: []place.Kind{place.Quorum3, place.Standalone}, Calm: true, TTL: 4 * time.Second,
+		Name: "busy", Topologies: []place.Kind{place.Quorum3, place.Standalone}, Calm: true, TTL: 4 * time.Second,
 		Shape: &Shape{
 			Members: 2, Clients: 2, Kinds: nil, Length: 20 * time.Second,
 			Mix: client.Mix{Work: 200 * time.Millisecond}, Others: client.Mix{Work: 5 * time.Millisecond, Rest: time.Second},
@@ -72,18 +72,18 @@ var ofCrowds = []Fault{
 // killMost kills all processes at once, or all but one, and starts two others at once: these
 // stand behind the dead. The rest are replaced later.
 func killMost(s *Scene) (hit string, heal func() error, err error) {
-	dead := s.Random.Perm(s.Crew.Size())[s.Random.IntN(2):]
+	dead := s.Random.Perm(s.Workers.Size())[s.Random.IntN(2):]
 	for _, i := range dead {
-		hit += " " + s.Crew.Name(i)
-		if !s.Crew.Kill(i, client.Anywhere) {
-			return hit, nil, fmt.Errorf("%s is not to be killed", s.Crew.Name(i))
+		hit += " " + s.Workers.Name(i)
+		if !s.Workers.Kill(i, client.Anywhere) {
+			return hit, nil, fmt.Errorf("%s is not to be killed", s.Workers.Name(i))
 		}
 	}
-	s.Crew.Replace(dead[0])
-	s.Crew.Replace(dead[1])
+	s.Workers.Replace(dead[0])
+	s.Workers.Replace(dead[1])
 	return hit, func() error {
 		for _, i := range dead[2:] {
-			s.Crew.Replace(i)
+			s.Workers.Replace(i)
 		}
 		return nil
 	}, nil

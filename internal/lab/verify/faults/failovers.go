@@ -22,23 +22,23 @@ const aFailover = 5 * time.Second
 // ofFailovers let another server become the master. WaitReplicas keeps what was
 // granted, so there nothing may be lost.
 var ofFailovers = []Fault{
-	{Name: "failover", Places: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
-	{Name: "failover-behind", Places: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
-	{Name: "failover-frozen", Places: sentinel, Loses: true, Splits: true, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
-	{Name: "failover-acknowledged", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
-	{Name: "failover-acknowledged-behind", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
-	{Name: "failover-acknowledged-frozen", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
-	{Name: "master-killed", Places: cluster, Loses: true, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
-	{Name: "master-killed-acknowledged", Places: cluster, Replicas: 1, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
-	{Name: "failover-by-order", Places: cluster, Once: true, Strike: byOrder, Lasts: briefly},
-	{Name: "slot-moved", Places: cluster, Strike: moveSlot},
+	{Name: "failover", Topologies: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
+	{Name: "failover-behind", Topologies: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
+	{Name: "failover-frozen", Topologies: sentinel, Loses: true, Splits: true, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
+	{Name: "failover-acknowledged", Topologies: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
+	{Name: "failover-acknowledged-behind", Topologies: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
+	{Name: "failover-acknowledged-frozen", Topologies: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
+	{Name: "master-killed", Topologies: cluster, Loses: true, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
+	{Name: "master-killed-acknowledged", Topologies: cluster, Replicas: 1, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
+	{Name: "failover-by-order", Topologies: cluster, Once: true, Strike: byOrder, Lasts: briefly},
+	{Name: "slot-moved", Topologies: cluster, Strike: moveSlot},
 }
 
 // failover ends the master, or freezes it, and returns when another is it. behind:
 // the replicas have not got what was written last.
 func failover(behind, freeze bool) func(*Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		g := s.Place.Guarded
+		g := s.Topology.Guarded
 		master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)
 		if behind {
 			redistest.CutReplicas(s.T, master, replicas...)
@@ -75,8 +75,8 @@ func failover(behind, freeze bool) func(*Scene) (string, func() error, error) {
 // masterKilled kills a master of a Cluster, and returns when its replica has taken
 // over.
 func masterKilled(s *Scene) (string, func() error, error) {
-	masters := s.Place.Servers[:len(s.Place.Servers)/2]
-	replicas := s.Place.Servers[len(masters):]
+	masters := s.Topology.Servers[:len(s.Topology.Servers)/2]
+	replicas := s.Topology.Servers[len(masters):]
 	master := masters[s.Random.IntN(len(masters))]
 	id, err := master.Do("CLUSTER", "MYID")
 	if err != nil {
@@ -109,8 +109,8 @@ func promoted(s *redistest.Server) error {
 
 // byOrder lets a replica of a Cluster take over, which waits until it has all.
 func byOrder(s *Scene) (string, func() error, error) {
-	masters := len(s.Place.Servers) / 2
-	replica := s.Place.Servers[masters+s.Random.IntN(masters)]
+	masters := len(s.Topology.Servers) / 2
+	replica := s.Topology.Servers[masters+s.Random.IntN(masters)]
 	if _, err := replica.Do("CLUSTER", "FAILOVER"); err != nil {
 		return "", nil, err
 	}
@@ -119,7 +119,7 @@ func byOrder(s *Scene) (string, func() error, error) {
 
 // moveSlot moves the slot of a name to another master, key by key.
 func moveSlot(s *Scene) (string, func() error, error) {
-	masters := s.Place.Servers[:len(s.Place.Servers)/2]
+	masters := s.Topology.Servers[:len(s.Topology.Servers)/2]
 	l := s.Prefix + s.Names[s.Random.IntN(len(s.Names))]
 	source := -1
 	for i, m := range masters {

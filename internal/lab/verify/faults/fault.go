@@ -19,15 +19,15 @@ import (
 
 // Scene is what faults can hit: one history under way. Its lines stand in namespaces.go.
 type Scene struct {
-	Place  *place.Place
-	Crew   *crew.Crew
-	Ways   []place.Way // by member
-	Step   client.Step // of a fault that has steps
-	Random *rand.Rand
-	TTL    time.Duration
-	Prefix string   // of the names
-	Names  []string // that are locked
-	T      testing.TB
+	Topology *place.Topology
+	Workers  *crew.Workers
+	Ways     []place.Way // by member
+	Step     client.Step // of a fault that has steps
+	Random   *rand.Rand
+	TTL      time.Duration
+	Prefix   string   // of the names
+	Names    []string // that are locked
+	T        testing.TB
 
 	Callers int           // of each client
 	Windows time.Duration // by which names may be given late: claim windows of waiters whose machine was lost
@@ -35,11 +35,11 @@ type Scene struct {
 
 // Fault is a row of the catalogue.
 type Fault struct {
-	Name    string
-	Places  []place.Kind  // where it can happen; none: everywhere
-	Steps   []client.Step // at which it hits a client; none: it hits no client
-	Proxied bool          // clients must come by proxies
-	Loses   bool          // it may take data from Redis: only the fence is promised then
+	Name       string
+	Topologies []place.Kind  // where it can happen; none: everywhere
+	Steps      []client.Step // at which it hits a client; none: it hits no client
+	Proxied    bool          // clients must come by proxies
+	Loses      bool          // it may take data from Redis: only the fence is promised then
 
 	Once     bool          // it hits once in a history
 	TTL      time.Duration // of the clients, or half of that; 0: drawn
@@ -66,13 +66,13 @@ func (f *Fault) At(k place.Kind) bool {
 	if f.Proxied && !k.Proxied() {
 		return false
 	}
-	return len(f.Places) == 0 && !k.Clocked() && !k.Netns() || slices.Contains(f.Places, k)
+	return len(f.Topologies) == 0 && !k.Clocked() && !k.Netns() || slices.Contains(f.Topologies, k)
 }
 
 // All is the catalogue. Its first row is no fault at all: what must always go
 // well.
 func All() []Fault {
-	return slices.Concat([]Fault{None}, ofClients, ofCrowds, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks, ofNamespaces)
+	return slices.Concat([]Fault{None}, ofClients, ofManyWaiters, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks, ofNamespaces)
 }
 
 // None hits nobody.
@@ -97,24 +97,24 @@ func (s *Scene) some() (hit string, ways []place.Way) {
 		return "everybody", s.Ways
 	}
 	i := s.Random.IntN(len(s.Ways))
-	return s.Crew.Name(i), s.Ways[i : i+1]
+	return s.Workers.Name(i), s.Ways[i : i+1]
 }
 
 // server draws one that is a master.
 func (s *Scene) server() *redistest.Server {
-	masters := len(s.Place.Servers)
-	switch s.Place.Kind {
+	masters := len(s.Topology.Servers)
+	switch s.Topology.Kind {
 	case place.Sentinel:
 		masters = 1
 	case place.Cluster:
 		masters /= 2
 	}
-	return s.Place.Servers[s.Random.IntN(masters)]
+	return s.Topology.Servers[s.Random.IntN(masters)]
 }
 
 // minority draws servers of a quorum whose loss leaves a majority.
 func (s *Scene) minority() []int {
-	all := s.Random.Perm(len(s.Place.Servers))
+	all := s.Random.Perm(len(s.Topology.Servers))
 	return all[:1+s.Random.IntN(len(all)/2)]
 }
 
@@ -133,14 +133,14 @@ func (s *Scene) each(which []int, f func(i int) error) (string, error) {
 // still lets up to n holders stand still until thaw.
 func (s *Scene) still(n int) (thaw func()) {
 	var stopped []int
-	for _, i := range s.Random.Perm(s.Crew.Size())[:n] {
-		if s.Crew.Freeze(i, client.InWork) {
+	for _, i := range s.Random.Perm(s.Workers.Size())[:n] {
+		if s.Workers.Freeze(i, client.InWork) {
 			stopped = append(stopped, i)
 		}
 	}
 	return func() {
 		for _, i := range stopped {
-			s.Crew.Thaw(i)
+			s.Workers.Thaw(i)
 		}
 	}
 }

@@ -31,7 +31,7 @@ var ofNetworks = []Fault{
 func proxies(s *Scene) (hit string, chosen []*redistest.Proxy) {
 	hit, ways := s.some()
 	all := s.Random.IntN(3) == 0
-	node := s.Random.IntN(len(s.Place.Servers))
+	node := s.Random.IntN(len(s.Topology.Servers))
 	for _, way := range ways {
 		if all {
 			chosen = append(chosen, way.Proxies...)
@@ -64,15 +64,15 @@ func nthAnswer(s *Scene) (string, func() error, error) {
 
 // ofQuorums hit a minority of the nodes.
 var ofQuorums = []Fault{
-	{Name: "nodes-killed", Places: quorums, Strike: onNodes(
+	{Name: "nodes-killed", Topologies: quorums, Strike: onNodes(
 		func(n *redistest.Server) error { n.Kill(); return nil },
 		func(n *redistest.Server) error { return n.Restart(true) }), Lasts: longish},
-	{Name: "nodes-frozen", Places: quorums, Strike: onNodes((*redistest.Server).Freeze, (*redistest.Server).Thaw)},
-	{Name: "nodes-restarted-empty", Places: quorums, Strike: onNodes(
+	{Name: "nodes-frozen", Topologies: quorums, Strike: onNodes((*redistest.Server).Freeze, (*redistest.Server).Thaw)},
+	{Name: "nodes-restarted-empty", Topologies: quorums, Strike: onNodes(
 		func(n *redistest.Server) error { return n.Restart(true) },
 		func(*redistest.Server) error { return nil }), Lasts: longish},
-	{Name: "nodes-forget", Places: quorums, Proxied: true, Strike: forget, Lasts: longish},
-	{Name: "nodes-in-a-black-hole", Places: quorums, Proxied: true, Strike: blackHoles},
+	{Name: "nodes-forget", Topologies: quorums, Proxied: true, Strike: forget, Lasts: longish},
+	{Name: "nodes-in-a-black-hole", Topologies: quorums, Proxied: true, Strike: blackHoles},
 }
 
 var quorums = []place.Kind{place.Quorum3, place.Quorum5}
@@ -83,14 +83,14 @@ func longish(s *Scene) time.Duration { return s.TTL/2 + s.upTo(s.TTL) }
 // lost its data gives no vote before somebody sees to it.
 func onNodes(begin, end func(*redistest.Server) error) func(*Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		n := len(s.Place.Servers)
+		n := len(s.Topology.Servers)
 		which := make([]int, 1+s.Random.IntN(n/2))
 		for i := range which {
 			which[i] = i
 		}
-		hit, err := s.each(which, func(i int) error { return begin(s.Place.Servers[i]) })
+		hit, err := s.each(which, func(i int) error { return begin(s.Topology.Servers[i]) })
 		return hit, func() error {
-			_, err := s.each(which, func(i int) error { return end(s.Place.Servers[i]) })
+			_, err := s.each(which, func(i int) error { return end(s.Topology.Servers[i]) })
 			return err
 		}, err
 	}
@@ -99,14 +99,14 @@ func onNodes(begin, end func(*redistest.Server) error) func(*Scene) (string, fun
 // forget restarts a node that has lost what it wrote last, while each member sees
 // a majority of its own.
 func forget(s *Scene) (string, func() error, error) {
-	n := len(s.Place.Servers)
+	n := len(s.Topology.Servers)
 	for _, way := range s.Ways {
 		for _, i := range s.Random.Perm(n)[:n/2] {
 			way.Proxies[i].Refuse()
 		}
 	}
-	time.Sleep(s.upTo(s.TTL / 2)) // in which they lock by these
-	server := s.Place.Servers[0]  // always the same: no more than a minority forgets
+	time.Sleep(s.upTo(s.TTL / 2))   // in which they lock by these
+	server := s.Topology.Servers[0] // always the same: no more than a minority forgets
 	server.Kill()
 	err := cutTail(server.Dir(), s.Random.Int64N(20_000))
 	if err == nil {

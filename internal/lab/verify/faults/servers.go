@@ -23,17 +23,17 @@ var (
 // ofServers hit a server of one master, of a Sentinel group, or of a Cluster.
 var ofServers = []Fault{
 	{
-		Name: "server-restarted-empty", Places: []place.Kind{place.Standalone}, Loses: true,
+		Name: "server-restarted-empty", Topologies: []place.Kind{place.Standalone}, Loses: true,
 		Strike: killed(func(s *redistest.Server) error { return s.Restart(true) }),
 		Lasts:  briefly,
 	},
 	{
-		Name: "server-restarted", Places: durable,
+		Name: "server-restarted", Topologies: durable,
 		Strike: written(killed(func(s *redistest.Server) error { return s.Restart(false) })),
 		Lasts:  briefly,
 	},
 	{
-		Name: "server-restarted-tail-cut", Places: durable, Loses: true,
+		Name: "server-restarted-tail-cut", Topologies: durable, Loses: true,
 		Strike: killed(func(s *redistest.Server) error {
 			if err := cutTail(s.Dir(), 20_000); err != nil {
 				return err
@@ -43,16 +43,16 @@ var ofServers = []Fault{
 		Lasts: briefly,
 	},
 	{
-		Name: "server-frozen", Places: single,
+		Name: "server-frozen", Topologies: single,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
 			return server.Addr(), server.Thaw, server.Freeze()
 		},
 	},
-	{Name: "flushall", Places: notYet, Loses: true, Strike: command("FLUSHALL"), Lasts: briefly},
-	{Name: "script-flush", Places: notYet, Strike: command("SCRIPT", "FLUSH"), Lasts: briefly},
+	{Name: "flushall", Topologies: notYet, Loses: true, Strike: command("FLUSHALL"), Lasts: briefly},
+	{Name: "script-flush", Topologies: notYet, Strike: command("SCRIPT", "FLUSH"), Lasts: briefly},
 	{
-		Name: "connections-killed", Places: notYet, Lasts: briefly,
+		Name: "connections-killed", Topologies: notYet, Lasts: briefly,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
 			kind := []string{"normal", "pubsub"}[s.Random.IntN(2)]
@@ -61,18 +61,18 @@ var ofServers = []Fault{
 		},
 	},
 	{
-		Name: "client-pause", Places: notYet, Lasts: briefly,
+		Name: "client-pause", Topologies: notYet, Lasts: briefly,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
 			_, err := server.Do("CLIENT", "PAUSE", s.upTo(s.TTL*13/10).Milliseconds()+1)
 			return server.Addr(), nil, err
 		},
 	},
-	{Name: "busy-script", Places: notYet, Strike: busy, Lasts: briefly},
-	{Name: "full-memory", Places: notYet, Strike: full("noeviction")},
-	{Name: "evicted", Places: []place.Kind{place.Standalone, place.AOF}, Loses: true, Strike: full("allkeys-lru"), Lasts: briefly},
+	{Name: "busy-script", Topologies: notYet, Strike: busy, Lasts: briefly},
+	{Name: "full-memory", Topologies: notYet, Strike: full("noeviction")},
+	{Name: "evicted", Topologies: []place.Kind{place.Standalone, place.AOF}, Loses: true, Strike: full("allkeys-lru"), Lasts: briefly},
 	{
-		Name: "maxclients", Places: single,
+		Name: "maxclients", Topologies: single,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
 			conn, err := net.Dial("tcp", server.Addr()) // stays: no other gets in while it lasts
@@ -87,7 +87,7 @@ var ofServers = []Fault{
 		},
 	},
 	{
-		Name: "readonly", Places: single,
+		Name: "readonly", Topologies: single,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
 			_, err := server.Do("REPLICAOF", "127.0.0.1", "1") // where nobody is
@@ -101,8 +101,8 @@ var ofServers = []Fault{
 // kill loses those.
 func written(strike func(s *Scene) (string, func() error, error)) func(s *Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		if s.Place.Kind == place.AOFLazy {
-			if _, err := s.Place.Servers[0].Do("CONFIG", "SET", "appendfsync", "no"); err != nil {
+		if s.Topology.Kind == place.AOFLazy {
+			if _, err := s.Topology.Servers[0].Do("CONFIG", "SET", "appendfsync", "no"); err != nil {
 				return "", nil, err
 			}
 		}

@@ -22,7 +22,7 @@ func (k Kind) Can() error {
 
 // listen is the configuration of a server: where clients in namespaces reach it,
 // and loopback. (Only this machine's namespaces have a route to it.)
-func (p *Place) listen(server int) []string {
+func (p *Topology) listen(server int) []string {
 	if p.Network == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (p *Place) listen(server int) []string {
 }
 
 // line makes a way from a namespace.
-func (p *Place) line() (w Way, err error) {
+func (p *Topology) line() (w Way, err error) {
 	if w.Line, err = p.Network.Line(); err != nil {
 		return Way{}, err
 	}
@@ -55,7 +55,7 @@ func (w Way) Namespace() string {
 }
 
 // hangUp ends connections of clients whose machine was lost: nobody else does.
-func (p *Place) hangUp() error {
+func (p *Topology) hangUp() error {
 	if p.Network == nil {
 		return nil
 	}

@@ -62,8 +62,8 @@ func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster && !k.Netns(
 // Clocked reports whether the servers' wall clocks can be moved.
 func (k Kind) Clocked() bool { return k == Clocked || k == ClockedQuorum }
 
-// Place is a deployment. Its namespaces stand in netns.go.
-type Place struct {
+// Topology is a deployment. Its namespaces stand in netns.go.
+type Topology struct {
 	Kind    Kind
 	Servers []*redistest.Server // those with data: masters, then replicas
 	Guarded *redistest.Guarded  // of Sentinel
@@ -76,9 +76,9 @@ type Place struct {
 }
 
 // Open starts the servers, for the length of a test.
-func Open(t testing.TB, kind Kind) *Place {
+func Open(t testing.TB, kind Kind) *Topology {
 	t.Helper()
-	p := &Place{Kind: kind}
+	p := &Topology{Kind: kind}
 	if kind.Netns() {
 		p.Network = netns.Start(t, max(1, kind.Nodes()))
 	}
@@ -116,7 +116,7 @@ func Open(t testing.TB, kind Kind) *Place {
 
 // Reset makes the deployment as if it were new: all servers run, with no data and
 // no limits.
-func (p *Place) Reset(t testing.TB) error {
+func (p *Topology) Reset(t testing.TB) error {
 	for _, c := range p.Clocks {
 		c.Set(0)
 	}
@@ -155,7 +155,7 @@ func (p *Place) Reset(t testing.TB) error {
 }
 
 // mastersFirst sorts the servers of a Cluster by what they are now.
-func (p *Place) mastersFirst() error {
+func (p *Topology) mastersFirst() error {
 	var masters, replicas []*redistest.Server
 	for _, s := range p.Servers {
 		role, err := s.Do("ROLE")
@@ -214,7 +214,7 @@ type Way struct {
 }
 
 // Way makes a way; with proxies if that is asked for and can be. Close it.
-func (p *Place) Way(proxied bool) (w Way, err error) {
+func (p *Topology) Way(proxied bool) (w Way, err error) {
 	switch p.Kind {
 	case Sentinel:
 		return Way{URLs: []string{p.Guarded.URL()}}, nil
@@ -255,7 +255,7 @@ func (w Way) Close() {
 
 // clock is the environment of the next server: that of a clock of its own, where
 // the kind has clocks.
-func (p *Place) clock(t testing.TB) []string {
+func (p *Topology) clock(t testing.TB) []string {
 	t.Helper()
 	if !p.Kind.Clocked() {
 		return nil
