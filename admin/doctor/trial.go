@@ -311,7 +311,7 @@ func (t *trial) time(ctx context.Context) []Result {
 			ahead = beyond(time.UnixMicro(a.Server), sent.Round(0), took)
 		}
 	}
-	return []Result{t.d.judgeTime(slowest), judgeClock(ahead)}
+	return []Result{t.d.checkTime(slowest), checkClock(ahead)}
 }
 
 // beyond is how far a reading is before the time sent, or after that and took.

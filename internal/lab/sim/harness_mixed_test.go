@@ -205,7 +205,7 @@ func ending(err error) string {
 const multiLock, lockBatch = "multi_lock", "lock_batch"
 
 // each are the calls that a call is to the watch: a lock of several names is one
-// of each, a crowd a lock or an unlock of each.
+// of each, a batch a lock or an unlock of each.
 func each(call driver.Call) (calls []driver.Call) {
 	switch call.Script.Name {
 	case multiLock:
@@ -225,7 +225,7 @@ func each(call driver.Call) (calls []driver.Call) {
 	return calls
 }
 
-// callsInBatch are the locks and unlocks that a crowd with such arguments does, without keys.
+// callsInBatch are the locks and unlocks that a batch with such arguments does, without keys.
 func callsInBatch(args []string) (calls []driver.Call) {
 	for one := range slices.Chunk(args, 2) {
 		c := driver.Call{Script: script.Lock, Args: one[:1]}
