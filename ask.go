@@ -193,7 +193,7 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.requeue || n.sub.confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	n.p.host.note(Queued{Name: n.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined}, 0)
+	n.p.host.note(event{what: queueing, name: n.name, position: int(a.Position), holder: labelOf(a.Holder), remaining: a.PTTL, joined: joined})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -260,7 +260,7 @@ func (n *localName) failed(err error, since, now clock.Instant) {
 	}
 	if now >= n.failingSince.Add(n.p.patience()) {
 		n.failingSince = 0
-		n.reject(wire.Failure(n.name, ErrUnreachable, err))
+		n.reject(wire.Failure(n.name, wire.ErrUnreachable, err))
 		return
 	}
 	n.askAt = now.Add(n.backoff/2 + n.p.jitter(n.backoff))
@@ -364,14 +364,14 @@ func labelOf(holder string) string {
 
 // notAdopted: somebody else has adopted it, or it is over.
 func (n *localName) notAdopted(a wire.Answer) {
-	n.reject(&LostError{Name: n.name, Cause: Cause(a.Ending()), Reason: a.Reason})
+	n.reject(&lost{name: n.name, cause: cause(a.Ending()), reason: a.Reason})
 }
 
 // notStolen: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.
 func (n *localName) notStolen(a wire.Answer) {
 	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
-		n.reject(wire.Failure(n.name, ErrUnreachable, errMayHaveStolen))
+		n.reject(wire.Failure(n.name, wire.ErrUnreachable, errMayHaveStolen))
 		return
 	}
 	var tenure string
@@ -379,7 +379,7 @@ func (n *localName) notStolen(a wire.Answer) {
 		tenure = x.tenure
 	}
 	n.notInRedis()
-	n.reject(tenureError(n.name, tenure, a.Holder, a.Holder != ""))
+	n.reject(&otherTenure{name: n.name, tenure: tenure, holder: a.Holder})
 }
 
 // args are what take needs beside the id.

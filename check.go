@@ -45,7 +45,7 @@ func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 		case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 			n.lose(t, a, now)
 		case err == nil && a.Word == "revoked":
-			n.retire(Revoked, a.Reason, now)
+			n.retire(revoked, a.Reason, now)
 		case err == nil:
 			err = fmt.Errorf("held was answered %q", a.Word)
 		}

@@ -244,11 +244,11 @@ func (p *process) shutDown(now clock.Instant) (calls, repeats []cleanupCall) {
 
 // endAll ends all of a local name and returns the calls that clean up in Redis.
 func (n *localName) endAll(now clock.Instant) (calls []cleanupCall) {
-	n.reject(ErrClosed)
+	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
-		u.finish(&LostError{Name: n.name, Token: u.token, Cause: Closed}, now)
+		u.finish(&lost{name: n.name, token: u.token, cause: closed}, now)
 	}
-	n.finishRelease(wire.Failure(n.name, ErrUnknown, ErrClosed))
+	n.finishRelease(wire.Failure(n.name, wire.ErrUnknown, wire.ErrClosed))
 	for _, t := range []*tenure{n.tenure, n.fresh} {
 		if t == nil {
 			continue

@@ -41,14 +41,14 @@ func (l *Lease) Keep(n int) error {
 func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	n := u.local
 	c.mu.Lock()
-	if n.kind() != kindOf(letter) {
+	if kindOf(n.kind()) != kindOf(letter) {
 		defer c.unlock()
-		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(n.kind(), 0)))
+		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.kind()), 0)))
 	}
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
-		return e.err
+		return e.public()
 	}
 	s := n.shared
 	if weight < s.weight {
@@ -74,5 +74,5 @@ func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Failure(n.name, ErrUnknown, cmp.Or(s.shrunk.lastErr, wire.ErrNoAnswer))
+	return wire.Failure(n.name, ErrUnknown, cmp.Or(publicError(s.shrunk.lastErr), wire.ErrNoAnswer))
 }

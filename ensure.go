@@ -59,7 +59,7 @@ func (c *core) ask(ctx context.Context, u *turn, send func(now clock.Instant) *r
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
-		return nil, e.err
+		return nil, e.public()
 	}
 	answered := make(chan error, 1)
 	r := send(now)

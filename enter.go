@@ -20,7 +20,7 @@ func (c *core) enter(m *Mutex, w *pending, blocking bool) error {
 	n, err := c.process.enter(m.name, m.candidate, m.dedicatedTenure(), &w.waiter, now)
 	if err != nil {
 		c.unlock()
-		return err
+		return publicError(err)
 	}
 	c.unlockAndPerform(blocking, n.asking, now)
 	return nil
@@ -115,7 +115,7 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 	now := c.clock.Now()
 	if err := c.unused(names, try, now); err != nil || !together {
 		c.unlock()
-		return nil, cmp.Or(err, errOneByOne)
+		return nil, cmp.Or(publicError(err), errOneByOne)
 	}
 	waiters := make([]*pending, len(names))
 	entering := make([]*waiter, len(names))
@@ -188,7 +188,7 @@ func (c *core) waitError(w *pending, ended error) error {
 	if ended != context.DeadlineExceeded || !w.listed || w.local.failingSince == 0 || w.local.lastErr == nil { //nolint:errorlint // that very one
 		return ended
 	}
-	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, w.local.lastErr))
+	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, publicError(w.local.lastErr)))
 }
 
 // idRemoval is what a call whose context has ended waits for, for a moment.
@@ -247,7 +247,7 @@ func (c *core) awaitRemovals(all ...*idRemoval) {
 func (c *core) held(u *turn) error {
 	c.mu.Lock()
 	defer c.unlock()
-	return u.local.held(c.clock.Now())
+	return publicError(u.local.held(c.clock.Now()))
 }
 
 // longestRemoval is how long a call whose context has ended waits, in all, until Redis

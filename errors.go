@@ -21,12 +21,12 @@ var (
 	ErrLost = errors.New("holdfast: lease lost")
 	// ErrReleased means that the lease was released. It is the cause of the contexts of
 	// a released lease.
-	ErrReleased = errors.New("holdfast: lease released")
+	ErrReleased = wire.ErrReleased
 	// ErrDeadlock means that the context belongs to a lease of the same name, so the
 	// call would wait for itself. See [Mutex.Reentrant].
 	ErrDeadlock = errors.New("holdfast: this context already holds the name")
 	// ErrClosed means that the [Client] was closed.
-	ErrClosed = errors.New("holdfast: client closed")
+	ErrClosed = wire.ErrClosed
 	// ErrName means that the name cannot be a key. A [*NameError] has the reason.
 	ErrName = errors.New("holdfast: bad name")
 	// ErrUnreachable means that the store did not answer, or returned transient errors,
@@ -35,7 +35,7 @@ var (
 	// ErrUnknown means that Redis did not confirm a release. The name may be free or
 	// still held. The client retries in the background until the lease would have
 	// expired.
-	ErrUnknown = errors.New("holdfast: unknown whether the lease was released")
+	ErrUnknown = wire.ErrUnknown
 	// ErrTooSlow means that the TTL is too short for the round trip: a grant arrived
 	// when it was over or nearly over. A [*TooSlowError] has both times.
 	ErrTooSlow = errors.New("holdfast: ttl too short for this network")

@@ -103,11 +103,12 @@ func (c *core) awaitReservations(u *turn) {
 func (c *core) export(u *turn) (last int64, err error) {
 	c.mu.Lock()
 	defer c.unlock()
-	if last, err = c.process.export(u, c.clock.Exact()); err == nil {
+	last, err = c.process.export(u, c.clock.Exact())
+	if err == nil {
 		c.details.Exported(u.tenure.id)
 		c.writeDetails()
 	}
-	return last, err
+	return last, publicError(err)
 }
 
 // ErrExport means that a text is not the complete result of a [Lease.Export].

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // A Multi asks for up to 100 names by one script first, which grants all of them
@@ -48,7 +49,7 @@ func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters [
 // unused is nil where nobody in this process has to do with any of the names.
 func (p *process) unused(names []string, try bool, now clock.Instant) (err error) {
 	if p.closed {
-		return ErrClosed
+		return wire.ErrClosed
 	}
 	for _, name := range names {
 		n := p.names[name]

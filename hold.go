@@ -64,17 +64,17 @@ func (t *tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy)
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
 func (n *localName) expire(now clock.Instant) {
-	cause := Expired
+	why := expired
 	if n.turn != nil {
-		cause = cmp.Or(n.turn.over(now), Expired)
+		why = cmp.Or(n.turn.over(now), expired)
 	}
-	n.retire(cause, "", now)
+	n.retire(why, "", now)
 }
 
 // retire ends a tenure whose holder has to stop. Its lock key is kept until the lease
 // is released, after MaxHold until Grace has passed: that time is for work that is
 // stopping. Without a lease it is released at once.
-func (n *localName) retire(cause Cause, reason string, now clock.Instant) {
+func (n *localName) retire(why cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
@@ -84,13 +84,13 @@ func (n *localName) retire(cause Cause, reason string, now clock.Instant) {
 		t.setPhase(over)
 		n.tenure, n.lingerUntil = nil, 0
 		n.p.later(t.goneBy().Add(n.ttl()), now, func(now clock.Instant) { n.p.end(t, now) })
-		u.finish(&LostError{Name: n.name, Token: u.token, Cause: cause, Reason: reason}, now)
+		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: reason}, now)
 		switch {
-		case cause == MaxHold:
+		case why == maxHold:
 			n.releaseEndedLater(u, u.grace, now)
-		case cause == Revoked && n.noRenew(): // nor did the question cut what Extend gave
+		case why == revoked && n.noRenew(): // nor did the question cut what Extend gave
 			n.releaseEndedLater(u, n.ttl(), now)
-		case cause == Expired && n.noRenew(): // the lock key may live on, see Extend
+		case why == expired && n.noRenew(): // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -28,7 +27,10 @@ func (c *core) send(r *request) {
 	c.outbox = append(c.outbox, sending{r, ctx})
 }
 
-func (c *core) deliver(w *waiter, o outcome) { w.call.(*pending).ready <- o }
+func (c *core) deliver(w *waiter, o outcome) {
+	o.err = publicError(o.err)
+	w.call.(*pending).ready <- o
+}
 
 func (c *core) answer(r *request, err error) { c.reply(r, err) }
 
@@ -38,7 +40,7 @@ func (c *core) left(u *turn, err error) { c.reply(u, err) }
 func (c *core) reply(about any, err error) {
 	if asked := c.asked[about]; asked != nil {
 		delete(c.asked, about)
-		asked <- err
+		asked <- publicError(err)
 	}
 }
 
@@ -69,23 +71,11 @@ func (c *core) whenCleaned(u *cleanupGroup) <-chan struct{} {
 
 var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// note tells OnEvent. at is when a lease ended.
-func (c *core) note(e Event, at clock.Instant) {
-	if c.events == nil {
-		return
+// note tells OnEvent.
+func (c *core) note(e event) {
+	if c.events != nil {
+		c.emit(c.publicEvent(&e))
 	}
-	switch v := e.(type) {
-	case Granted:
-		v.At = time.Now()
-		e = v
-	case Released:
-		v.At = time.Now()
-		e = v
-	case Lost:
-		v.At = time.Now().Add(at.Sub(c.clock.Now()))
-		e = v
-	}
-	c.emit(e)
 }
 
 // keeper is the engine's part of a subscription.

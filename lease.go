@@ -42,7 +42,7 @@ func (l *Lease) Token() int64 { return l.turn.token }
 func (l *Lease) Err() error {
 	if l.returned.Load() {
 		if e := l.turn.ended.Load(); e != nil {
-			return e.err
+			return e.public()
 		}
 		return ErrReleased
 	}
@@ -51,10 +51,10 @@ func (l *Lease) Err() error {
 
 func (c *core) err(u *turn) error {
 	if e := u.ended.Load(); e != nil {
-		return e.err
+		return e.public()
 	}
 	if cause := u.over(c.clock.Exact()); cause != "" {
-		return &LostError{Name: u.local.name, Token: u.token, Cause: cause}
+		return &LostError{Name: u.local.name, Token: u.token, Cause: Cause(cause)}
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
-		cancel(e.err)
+		cancel(e.public())
 		return derived
 	}
 	w := c.watch(u)
@@ -173,7 +173,7 @@ func (c *core) ended(u *turn) {
 		close(w.done)
 	}
 	if len(w.derived) > 0 {
-		err := u.ended.Load().err
+		err := u.ended.Load().public()
 		c.afterUnlock = append(c.afterUnlock, func() {
 			for d := range w.derived {
 				d.cancel(err)
@@ -268,7 +268,7 @@ func (c *core) release(lease *Lease) error {
 		}
 		c.unlock()
 		c.awaitRelease(given)
-		return e.err
+		return e.public()
 	}
 	if u.shares > 0 {
 		c.unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // localName is one name in this process: the local waiters, in order, and the one tenure
@@ -73,7 +74,7 @@ type localName struct {
 // enter puts a waiter into the local queue of its name.
 func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter, now clock.Instant) (*localName, error) {
 	if p.closed {
-		return nil, ErrClosed
+		return nil, wire.ErrClosed
 	}
 	key := cand.key(name)
 	if own != nil {
@@ -81,9 +82,9 @@ func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter,
 	}
 	n := p.names[key]
 	if n == nil {
-		k, err := keysOf(p.prefix, name)
+		k, err := keyspace.KeysOf(p.prefix, name)
 		if err != nil {
-			return nil, err
+			return nil, &badName{name, err.Error()}
 		}
 		n = p.newName(key, name, k, nil)
 		n.candidate, n.dedicated, n.askAt = cand, own, p.quorum.yieldsUntil(name)
@@ -316,7 +317,7 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 	n.turn.setHoldLimits(w, now)
 	n.p.host.showDetails()
 	if n.p.events {
-		n.p.host.note(Granted{Name: n.name, Token: token, Waited: now.Sub(w.since), Kind: n.kind(), Source: n.source(w)}, now)
+		n.p.host.note(event{what: turnGranted, name: n.name, token: token, took: now.Sub(w.since), kind: n.kind(), source: n.source(w)})
 	}
 	n.p.host.deliver(w, outcome{turn: n.turn})
 }
@@ -326,13 +327,13 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 func (n *localName) recalled(t *tenure) {
 	if t.servesUpTo == 0 && n.shared == nil {
 		t.servesUpTo = max(1, n.admitted)
-		n.p.host.note(Recalled{Name: n.name}, 0)
+		n.p.host.note(event{what: recalledName, name: n.name})
 	}
 }
 
 // tooSlow ends an attempt whose grants arrive when they are over.
 func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
-	err := &TooSlowError{Name: n.name, TTL: n.ttl(), RoundTrip: roundTrip}
+	err := &tooSlow{name: n.name, ttl: n.ttl(), roundTrip: roundTrip}
 	n.reject(err)
 	if n.tenure.phase == holding {
 		n.sendRelease(now)

@@ -163,7 +163,7 @@ func (m *Mutex) share(u *turn) (lease *Lease, confirmed bool, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
-		return nil, false, e.err
+		return nil, false, e.public()
 	}
 	u.shares++
 	u.requireMinHold(m.MinHold)

@@ -54,7 +54,7 @@ type host interface {
 	done(what any)                          // the call that waits for this goes on
 	ended(u *turn)                          // its contexts and channels end
 	freedAfterGrace(u *turn)                // a name that nobody released is being given back
-	note(e Event, at clock.Instant)         // at: of a loss
+	note(e event)                           // for the user of the Client
 	warn(message string, about ...any)      // in the log
 	listen(s *subscriber, resubscribe bool) // on its channel; from now on, or once more
 	unlisten(s *subscriber)                 // no more

@@ -38,7 +38,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	c.mu.Lock()
 	if e := u.ended.Load(); e != nil {
 		c.mu.Unlock()
-		return e.err
+		return e.public()
 	}
 	cand.proclaims++
 	cand.proclaimed = value

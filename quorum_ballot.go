@@ -195,12 +195,12 @@ func (b *ballot) lost(now clock.Instant) {
 	b.close(now)
 	b.cleanUp(now)
 	errs, down, refusing := b.votes.Denied(q.id)
-	denied := &QuorumError{Need: q.need, Nodes: errs}
+	denied := &minority{need: q.need, nodes: errs}
 	spare := len(errs) - q.need
 	switch {
 	case refusing > spare:
 		n.failingSince = 0
-		n.reject(wire.Failure(n.name, cmp.Or(versionIn(errs), ErrQuorum), denied))
+		n.reject(wire.Failure(n.name, cmp.Or(versionIn(errs), wire.ErrQuorum), denied))
 	case down > spare || b.votes.OnePlace(errs):
 		n.failed(denied, b.sent, now)
 	default:
@@ -211,17 +211,6 @@ func (b *ballot) lost(now clock.Instant) {
 	b.retry(now)
 }
 
-// versionIn returns the error of a node on which another version of the protocol uses the name, if
-// there is one.
-func versionIn(errs []error) error {
-	for _, err := range errs {
-		if errors.Is(err, ErrVersion) {
-			return err
-		}
-	}
-	return nil
-}
-
 // contested: others have votes, or all.
 func (b *ballot) contested(now clock.Instant) {
 	n, q := b.local, b.q
@@ -230,7 +219,7 @@ func (b *ballot) contested(now clock.Instant) {
 	if holder != nil {
 		n.seen = seenIn(*holder, now)
 		n.seen.holder = keyspace.WithoutToken(holder.Holder)
-		n.p.host.note(Queued{Name: n.name, Holder: labelOf(n.seen.holder), Remaining: holder.PTTL}, 0)
+		n.p.host.note(event{what: queueing, name: n.name, holder: labelOf(n.seen.holder), remaining: holder.PTTL})
 	}
 	if votes >= q.need {
 		n.ballots.splits = 0
@@ -291,4 +280,15 @@ func (b *ballot) lateAnswer(n *node, a wire.Answer, err error, now clock.Instant
 	case a.Word == "granted":
 		b.q.cleanUpOn(n, b.t.id, b.local, now, now.Add(b.local.ttl()))
 	}
+}
+
+// versionIn returns the error of a node on which another version of the protocol uses the name, if
+// there is one.
+func versionIn(errs []error) error {
+	for _, err := range errs {
+		if errors.Is(err, wire.ErrVersion) {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,14 +1,15 @@
 package holdfast
 
 import (
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrQuorum means that the stores do not form the quorum of the quorum-id, or return a
 // permanent error. A [*QuorumError] has the error of each node.
-var ErrQuorum = errors.New("holdfast: no such quorum")
+var ErrQuorum = wire.ErrQuorum
 
 // QuorumError has the reason of each node that gave no vote.
 type QuorumError struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -61,7 +62,7 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 	switch {
 	case p.checkOnly && p.answers.Number("ours") >= p.q.need:
 		p.decided = true
-		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Shortest(p.q.p.ttl + MaxQuorumTTL)}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Shortest(p.q.p.ttl + protocol.MaxQuorumTTL)}, nil, now)
 	case p.answers.Number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
 		p.r.onAnswer(p.r, wire.Answer{Word: "renewed"}, nil, now)
@@ -73,7 +74,7 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 		p.r.onAnswer(p.r, wire.Answer{Word: "lost", Holder: p.answers.Taker()}, nil, now)
 	case p.answers.Came == len(p.q.nodes):
 		p.decided = true
-		p.r.onAnswer(p.r, wire.Answer{}, &QuorumError{Need: p.q.need, Nodes: p.answers.Denied(p.q.id)}, now)
+		p.r.onAnswer(p.r, wire.Answer{}, &minority{need: p.q.need, nodes: p.answers.Denied(p.q.id)}, now)
 	}
 }
 
@@ -155,7 +156,7 @@ func (q *quorum) released(n *node, round *request, a wire.Answer, err error, now
 	}
 	local.unlocking = nil
 	if !wire.Transient(f.err) {
-		local.finishRelease(wire.Failure(local.name, ErrUnknown, f.err))
+		local.finishRelease(wire.Failure(local.name, wire.ErrUnknown, f.err))
 	}
 	local.unlockFailed(cmp.Or(f.err, wire.ErrNoAnswer), round.sent, now)
 	local.arm(now)

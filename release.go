@@ -37,7 +37,7 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
-			n.finishRelease(wire.Failure(n.name, ErrUnknown, err))
+			n.finishRelease(wire.Failure(n.name, wire.ErrUnknown, err))
 		}
 		n.unlockFailed(err, r.sent, now)
 		n.arm(now)
@@ -80,9 +80,9 @@ func (n *localName) lossAtUnlock(t *tenure, a wire.Answer, now clock.Instant) er
 		return nil
 	}
 	if a.Holder != "" {
-		return &LostError{Name: n.name, Cause: Taken}
+		return &lost{name: n.name, cause: taken}
 	}
-	return &LostError{Name: n.name, Cause: Gone}
+	return &lost{name: n.name, cause: gone}
 }
 
 func (n *localName) unlockFailed(err error, since, now clock.Instant) {
@@ -103,14 +103,14 @@ func (n *localName) tickReleasing(now clock.Instant) {
 		n.unlockFailed(wire.ErrNoAnswer, r.sent, now)
 	}
 	if n.releaseDone != nil && now >= n.releaseDeadline {
-		n.finishRelease(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
+		n.finishRelease(wire.Failure(n.name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
 	if n.failingSince > 0 && now >= n.failingSince.Add(n.p.patience()) {
-		n.reject(wire.Failure(n.name, ErrUnreachable, n.lastErr))
+		n.reject(wire.Failure(n.name, wire.ErrUnreachable, n.lastErr))
 	}
 	switch {
 	case now >= n.tenure.goneBy():
-		n.released(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
+		n.released(wire.Failure(n.name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
 	case n.unlocking == nil && now >= n.askAt:
 		n.sendUnlock(now)
 	}

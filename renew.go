@@ -131,18 +131,18 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			n.recalled(t)
 		}
 		n.renewForRecalls(t, now)
-		n.p.host.note(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack}, 0)
+		n.p.host.note(event{what: renewed, name: n.name, remaining: t.ends().Sub(now), replicas: r.acked, slack: slack})
 	case err == nil && a.Word == "kept":
 		n.prolonged(r)
 		t.minHold.renewed(r, n.ttl(), now)
 		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.jitter(50*time.Millisecond)))
-		n.p.host.note(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack}, 0)
+		n.p.host.note(event{what: renewed, name: n.name, remaining: t.ends().Sub(now), replicas: r.acked, slack: slack})
 	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 		n.lose(t, a, now)
 	case err == nil && a.Word == "revoked":
-		n.retire(Revoked, a.Reason, now)
+		n.retire(revoked, a.Reason, now)
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.Word)
@@ -161,7 +161,7 @@ func (n *localName) renewFailed(t *tenure, err error, now clock.Instant) {
 		n.shared.shrunk.lastErr = err
 	}
 	n.retryRenewal(t, now)
-	n.p.host.note(RenewFailed{Name: n.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)}, 0)
+	n.p.host.note(event{what: renewFailed, name: n.name, err: err, remaining: t.ends().Sub(now), slack: t.slack(now)})
 }
 
 // retryRenewal makes what failed be sent again, the sooner the less often it failed.
@@ -180,14 +180,14 @@ func (n *localName) renewForRecalls(t *tenure, now clock.Instant) {
 
 // lose ends a tenure that Redis does not know any more.
 func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
-	cause := Cause(a.Ending())
+	why := cause(a.Ending())
 	u := n.turn
 	n.turn = nil
 	n.p.end(t, now)
 	if n.p.quorum == nil {
 		n.p.cancelStaleID(a.Holder, now)
 	}
-	if cause != Stolen {
+	if why != stolen {
 		n.p.renewAllSoon(now) // it may not be alone
 	}
 	if q := n.p.quorum; q != nil {
@@ -197,7 +197,7 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 		n.cleanUp(t, now)
 	}
 	if u != nil {
-		u.finish(&LostError{Name: n.name, Token: u.token, Cause: cause, Reason: a.Reason}, now)
+		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: a.Reason}, now)
 	}
 }
 
@@ -277,6 +277,6 @@ func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 		n.p.host.warn("holdfast: could not give the orphaned key an expiry", "name", n.name, "error", err)
 	case a.Word == "repaired":
 		n.p.host.warn("holdfast: gave a key without an expiry one", "name", n.name, "ttl", n.p.ttl)
-		n.p.host.note(Repaired{Name: n.name}, 0)
+		n.p.host.note(event{what: repaired, name: n.name})
 	}
 }

@@ -21,7 +21,7 @@ func (n *localName) confirm(t *tenure, now clock.Instant) {
 	case n.waiters.n == 0:
 		n.sendRelease(now)
 	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
-		n.giveBackUnconfirmed(wire.Failure(n.name, ErrUnreachable, n.lastErr), now)
+		n.giveBackUnconfirmed(wire.Failure(n.name, wire.ErrUnreachable, n.lastErr), now)
 	default:
 		n.renewSoon(t, now)
 	}
@@ -55,7 +55,7 @@ func (n *localName) acknowledged(t *tenure, r *request) {
 // back; what is held is renewed again until its deadline, and never undone.
 func (n *localName) tooFewReplicas(r *request, a wire.Answer, now clock.Instant) {
 	t := r.tenure
-	err := &ReplicasError{Name: n.name, Want: n.p.waitReplicas, Got: r.acked, Connected: r.connected}
+	err := &tooFewReplicas{name: n.name, want: n.p.waitReplicas, got: r.acked, connected: r.connected}
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}

@@ -29,11 +29,11 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 
 // held is the error of a TryLock, from what is known here.
 func (n *localName) held(now clock.Instant) error {
-	e := &HeldError{Name: n.name, Waiters: n.waiters.n}
+	e := &held{name: n.name, waiters: n.waiters.n}
 	if t := n.tenure; t != nil && t.phase >= holding {
-		e.Owner, e.Remaining = n.owner(), max(0, t.ends().Sub(now))
+		e.owner, e.remaining = n.owner(), max(0, t.ends().Sub(now))
 		if n.turn == nil && t.inMinHold(now) {
-			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
+			e.cooldown, e.remaining = true, t.minHold.until.Sub(now)
 		}
 		return e
 	}
@@ -44,15 +44,15 @@ func (n *localName) held(now clock.Instant) error {
 }
 
 func (n *localName) heldBy(now clock.Instant) error {
-	e := &HeldError{Name: n.name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
+	e := &held{name: n.name, waiters: int(n.seen.waiting), remaining: n.seen.pttl}
 	if id, ours := keyspace.ParseID(n.seen.holder); ours {
-		e.Owner = id.Owner
-	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
-		e.Foreign = true
+		e.owner = id.Owner
+	} else if e.owner, e.cooldown = keyspace.CooldownOwner(n.seen.holder); !e.cooldown {
+		e.foreign = true
 	}
 	if n.seen.queued {
-		e.Waiters = int(n.seen.position)
-		e.Remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
+		e.waiters = int(n.seen.position)
+		e.remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
 	}
 	return e
 }

@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,7 @@ import (
 )
 
 // ErrSize means that a number of permits is less than 1 or more than the semaphore has.
-var ErrSize = errors.New("holdfast: bad number of permits")
+var ErrSize = wire.ErrSize
 
 // MaxSize is the largest size of a [Semaphore].
 const MaxSize = protocol.MaxSize // 2 to the power of 30

@@ -136,25 +136,24 @@ func (n *localName) noteSize(a wire.Answer) {
 	}
 	c.reportedSizes[n.name] = a.Capacity
 	c.host.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.name, "asked", n.shared.capacity, "actual", a.Capacity)
-	c.host.note(SizeMismatch{Name: n.name, Asked: int(n.shared.capacity), Actual: int(a.Capacity)}, 0)
+	c.host.note(event{what: sizeMismatch, name: n.name, asked: int(n.shared.capacity), actual: int(a.Capacity)})
 }
 
 // kind is what the name is asked for as.
-func (n *localName) kind() Kind {
+func (n *localName) kind() byte {
 	if n.shared == nil {
-		return KindMutex
+		return 0
 	}
-	return kindOf(n.shared.letter)
+	return n.shared.letter
 }
 
 // otherKind: the name is in use as something else. Nobody here can have it.
 func (n *localName) otherKind(a wire.Answer) {
 	n.notInRedis()
-	e := &KindError{Name: n.name, Kind: KindMutex}
-	if s := n.shared; s != nil {
-		e.Kind, e.Size = kindOf(s.letter), s.size()
+	e := &anotherKind{name: n.name, kind: n.kind(), answer: a}
+	if n.shared != nil {
+		e.size = n.shared.size()
 	}
-	e.usedAs(a)
 	n.reject(e)
 }
 

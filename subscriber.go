@@ -118,7 +118,7 @@ func (s *subscriber) remove(n *localName) {
 func (s *subscriber) onConfirm(now clock.Instant) {
 	s.failed = false
 	s.confirmed, s.confirmedAt = true, now
-	s.p.host.note(SubscriptionConfirmed{}, 0)
+	s.p.host.note(event{what: subscriptionConfirmed})
 	for n := range s.names() {
 		if t := n.tenure; t != nil && t.phase == queued {
 			t.inQueue = false
@@ -150,7 +150,7 @@ func (s *subscriber) onBreak(err error, now clock.Instant) {
 	s.confirmed = false
 	s.attempt++ // what it still delivers is dropped
 	if was {
-		s.p.host.note(SubscriptionBroken{Err: err}, 0)
+		s.p.host.note(event{what: subscriptionBroken, err: err})
 	}
 	for n := range s.names() {
 		t := n.tenure

@@ -35,29 +35,22 @@ func (u *turn) finish(err error, now clock.Instant) {
 	if u.ended.Load() != nil {
 		return
 	}
-	if err == ErrReleased { //nolint:errorlint // made here, never wrapped
+	if err == wire.ErrReleased { //nolint:errorlint // made here, never wrapped
 		u.ended.Store(releasedEnding)
 	} else {
 		u.ended.Store(&ending{err})
 	}
 	p := u.local.p
 	p.host.ended(u)
-	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		u.emitLost(lost, now)
-	} else if p.events {
-		p.host.note(Released{Name: u.local.name, Token: u.token, Held: now.Sub(u.since), Kind: u.local.kind()}, now)
+	if !p.events {
+		return
 	}
-}
-
-// emitLost emits the loss. The lease ended at its deadline, however late that was noticed.
-func (u *turn) emitLost(lost *LostError, now clock.Instant) {
-	if p := u.local.p; p.events {
-		ended := min(now, u.ends())
-		p.host.note(Lost{
-			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
-			Held: ended.Sub(u.since), Kind: u.local.kind(),
-		}, ended)
+	if l, ok := err.(*lost); ok { //nolint:errorlint // made here, never wrapped
+		ended := min(now, u.ends()) // at its deadline, however late that was noticed
+		p.host.note(event{what: leaseLost, name: l.name, token: l.token, cause: l.cause, reason: l.reason, took: ended.Sub(u.since), kind: u.local.kind(), at: ended})
+		return
 	}
+	p.host.note(event{what: leaseReleased, name: u.local.name, token: u.token, took: now.Sub(u.since), kind: u.local.kind()})
 }
 
 // setHoldLimits notes how long a turn has to last, and may.
@@ -102,14 +95,14 @@ func (u *turn) ends() clock.Instant {
 }
 
 // over is why a turn has ended without a release; empty: it has not.
-func (u *turn) over(now clock.Instant) Cause {
+func (u *turn) over(now clock.Instant) cause {
 	switch {
 	case now < u.ends():
 		return ""
 	case u.until > 0 && u.until < u.tenure.ends():
-		return MaxHold
+		return maxHold
 	}
-	return Expired
+	return expired
 }
 
 // hasEnded is how a turn ended; nil: it goes on. A turn whose deadline has passed
@@ -147,7 +140,7 @@ func (p *process) export(u *turn, now clock.Instant) (last int64, err error) {
 	delete(p.tenures, t.id)
 	t.setPhase(over)
 	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
-	u.finish(&LostError{Name: n.name, Token: u.token, Cause: Exported}, now)
+	u.finish(&lost{name: n.name, token: u.token, cause: exportedAway}, now)
 	n.step(now)
 	return t.tokens.Last(), nil
 }
@@ -182,14 +175,14 @@ func (n *localName) revocationPushed(t *tenure, now clock.Instant) {
 }
 
 // source is how the newest turn's caller came to know.
-func (n *localName) source(w *waiter) Source {
+func (n *localName) source(w *waiter) source {
 	switch {
 	case n.tenure.turns > 1:
-		return SourceTurn
+		return sourceTurn
 	case n.tenure.pushed:
-		return SourcePush
+		return sourcePush
 	case n.seen.known && n.seen.at >= w.since:
-		return SourcePoll
+		return sourcePoll
 	}
-	return SourceAnswer
+	return sourceAnswer
 }

@@ -19,6 +19,13 @@ var (
 	ErrNoAnswer = errors.New("no answer in time")
 	// ErrVersion is holdfast.ErrVersion.
 	ErrVersion = errors.New("holdfast: another version of the protocol uses the name")
+
+	// These have their comments in the root, where they are public.
+	ErrReleased = errors.New("holdfast: lease released")
+	ErrClosed   = errors.New("holdfast: client closed")
+	ErrUnknown  = errors.New("holdfast: unknown whether the lease was released")
+	ErrQuorum   = errors.New("holdfast: no such quorum")
+	ErrSize     = errors.New("holdfast: bad number of permits")
 )
 
 // VersionError means that another version of the protocol wrote a key of a name. It is an answer of
@@ -51,6 +58,14 @@ func versionIn(said string) int {
 // Failure is the error of an operation on a name that had to give up. sentinel says what that
 // means for the caller, and may be nil; err is what the store said.
 func Failure(name string, sentinel, err error) error { return &failure{name, sentinel, err} }
+
+// InFailure replaces the cause of an error that [Failure] made. It returns another error as it is.
+func InFailure(err error, replace func(error) error) error {
+	if e, ok := err.(*failure); ok { //nolint:errorlint // the outermost alone
+		return Failure(e.name, e.sentinel, replace(e.err))
+	}
+	return err
+}
 
 type failure struct {
 	name     string

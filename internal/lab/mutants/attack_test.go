@@ -37,7 +37,7 @@ var attackMutants = []mutant{
 	{guard: "close: what was answered is owed to nobody", file: "cleanup.go", name: "TestCloseOwesNoEcho",
 		edits: []string{"if e.confirmed {", "if false {"}},
 	{guard: "close: but it goes out once more", file: "close.go", name: "TestLockArrivesBehindItsCancel",
-		edits: []string{"\tc.repeatCancels(ctx, repeats)\n", ""}},
+		edits: []string{"\tc.repeatCancels(ctx, repeats)\n", "\t_ = repeats\n"}},
 	{guard: "and not for ever", file: "cleanup.go", name: "TestLockArrivesBehindItsCancel",
 		edits: []string{"e.repeatAfter > longestRepeat", "false"}},
 	{guard: "what is given up in the middle is cancelled", file: "local_name.go", name: "TestEndsInTheMiddle",

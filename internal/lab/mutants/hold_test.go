@@ -85,7 +85,7 @@ var holdMutants = []mutant{
 	{guard: "grace: not before it", file: "hold.go", name: "TestGrace",
 		edits: []string{"n.releaseEndedLater(u, u.grace, now)", "n.releaseEndedLater(u, u.grace/2, now)"}},
 	{guard: "grace: after MaxHold alone", file: "hold.go", name: "TestRevoke",
-		edits: []string{"case cause == MaxHold:\n\t\t\tn.releaseEndedLater", "case true:\n\t\t\tn.releaseEndedLater"}},
+		edits: []string{"case why == maxHold:\n\t\t\tn.releaseEndedLater", "case true:\n\t\t\tn.releaseEndedLater"}},
 	{guard: "grace: 2 s if none is stated", file: "turn.go", name: "TestGrace",
 		edits: []string{"cmp.Or(w.grace, 2*time.Second)", "cmp.Or(w.grace, 4*time.Second)"}},
 	{guard: "grace: observers of an election are told after it", file: "hold.go", name: "TestGraceIsAnnounced",

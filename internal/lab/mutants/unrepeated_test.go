@@ -5,7 +5,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "unrepeated: a loss that is proved is told", file: "release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"n.released(n.lossAtUnlock(t, a, now), now)", "n.released(nil, now)"}},
 	{guard: "unrepeated: another's name is told as that", file: "release.go", pkg: "./embedded", name: "TestReleaseOfATakenLock",
-		edits: []string{"\tif a.Holder != \"\" {\n\t\treturn &LostError{Name: n.name, Cause: Taken}", "\tif false {\n\t\treturn &LostError{Name: n.name, Cause: Taken}"}},
+		edits: []string{"\tif a.Holder != \"\" {\n\t\treturn &lost{name: n.name, cause: taken}", "\tif false {\n\t\treturn &lost{name: n.name, cause: taken}"}},
 	{guard: "unrepeated: only where the store can promise it", file: "release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"!n.p.sendsOnce()", "false"}},
 	{guard: "unrepeated: and nobody sent it before", file: "release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",

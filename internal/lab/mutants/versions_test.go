@@ -47,5 +47,5 @@ var versionMutants = []mutant{
 	{guard: "version: the text of another version is read as such", file: "internal/exported/text.go", pkg: "./internal/lab/versions", name: "TestAdoptOfALaterVersion",
 		edits: []string{"other != nil && !ok", "other != nil && ok"}},
 	{guard: "version: a quorum says that another version has it", file: "quorum_ballot.go", pkg: "./internal/lab/versions", name: "TestQuorumMeetsALaterVersion",
-		edits: []string{"cmp.Or(versionIn(errs), ErrQuorum)", "cmp.Or(versionIn(nil), ErrQuorum)"}},
+		edits: []string{"cmp.Or(versionIn(errs), wire.ErrQuorum)", "cmp.Or(versionIn(nil), ErrQuorum)"}},
 }
