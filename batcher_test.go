@@ -24,7 +24,7 @@ const away = 100 * time.Millisecond // from sending to the answer
 type distant struct {
 	began   time.Time
 	sharded bool
-	batch   func(driver.Call) driver.Result // what it answers to a crowd; nil: everybody gets what he asks for
+	batch   func(driver.Call) driver.Result // what it answers to a batch; nil: everybody gets what he asks for
 	run     string                          // of a quorum's node
 
 	mu   sync.Mutex
@@ -33,7 +33,7 @@ type distant struct {
 
 // sent is a call of the store: so many scripts, so long after the beginning.
 type sent struct {
-	scripts  int // a crowd is as many as it does the work of
+	scripts  int // a batch is as many as it does the work of
 	renewals int // of these
 	batches  int // of these calls
 	kinds    []string
@@ -99,7 +99,7 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 	return results
 }
 
-// served is a crowd in which everybody gets what he asks for.
+// served is a batch in which everybody gets what he asks for.
 func served(call driver.Call) (all driver.Result) {
 	for i := 1; i < len(call.Args); i += 2 {
 		word := "released"
@@ -158,7 +158,7 @@ type mutexes interface {
 // manyCalls lets so many callers lock a name each, all at once, and release it.
 func manyCalls(t *testing.T, client mutexes, n int) { manyCallsOver(t, client, n, 0) }
 
-// manyCallsOver is a crowd of which one begins after the other, over so long.
+// manyCallsOver is a batch of which one begins after the other, over so long.
 func manyCallsOver(t *testing.T, client mutexes, n int, span time.Duration) {
 	var all sync.WaitGroup
 	for i := range n {

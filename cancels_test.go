@@ -93,7 +93,7 @@ func (s *silent) giveUp(t *testing.T, client *holdfast.Client, meanwhile func())
 	<-failed
 }
 
-// An id is cancelled by one errand. A lock that may have run after the cancel makes
+// An id is cancelled by one cleanup. A lock that may have run after the cancel makes
 // it cancel once more, whatever becomes of the first.
 func TestOneCleanupForACancel(t *testing.T) {
 	for _, test := range []struct {

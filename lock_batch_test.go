@@ -60,16 +60,16 @@ func TestBatchIsOneScript(t *testing.T) {
 		manyCalls(t, client, 100)
 		for _, kinds := range store.kinds() {
 			if !slices.Equal(kinds, []string{"lock_batch"}) && len(kinds) >= 4 {
-				t.Errorf("a pipeline of %v, want one crowd", kinds)
+				t.Errorf("a pipeline of %v, want one batch", kinds)
 			}
 		}
 		if got := store.count("lock_batch"); got < 2 {
-			t.Errorf("%d crowds, want two or more", got)
+			t.Errorf("%d batches, want two or more", got)
 		}
 	})
 }
 
-// Three are no crowd.
+// Three are no batch.
 func TestThreeAreNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
@@ -119,15 +119,15 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 		}
 		manyCalls(t, client, 40)
 		once := asked
-		manyCalls(t, client, 40) // other names may be in a crowd now: those that were not the first time
+		manyCalls(t, client, 40) // other names may be in a batch now: those that were not the first time
 		if again := asked - once; once < 20 || again > 40-once {
-			t.Errorf("a crowd was asked for %d names, and for %d behind that, want %d at most", once, again, 40-once)
+			t.Errorf("a batch was asked for %d names, and for %d behind that, want %d at most", once, again, 40-once)
 		}
 		time.Sleep(time.Minute)
 		before := asked
 		manyCalls(t, client, 40)
 		if asked == before {
-			t.Error("a minute later no name was in a crowd, want them tried again")
+			t.Error("a minute later no name was in a batch, want them tried again")
 		}
 	})
 }
@@ -144,18 +144,18 @@ func TestBatchIsRefused(t *testing.T) {
 		refused := store.count("lock_batch")
 		manyCalls(t, client, 30)
 		if got := store.count("lock_batch"); refused == 0 || got != refused {
-			t.Errorf("%d crowds after %d were refused, want none for a minute", got-refused, refused)
+			t.Errorf("%d batches after %d were refused, want none for a minute", got-refused, refused)
 		}
 		time.Sleep(time.Minute)
 		store.batch = nil
 		manyCalls(t, client, 30)
 		if got := store.count("lock_batch"); got == refused {
-			t.Error("no crowd after a minute, want one again")
+			t.Error("no batch after a minute, want one again")
 		}
 	})
 }
 
-// Nobody knows whether a crowd ran that was not answered: nothing is sent anew in its
+// Nobody knows whether a batch ran that was not answered: nothing is sent again in its
 // name, and each asks again by itself, with the same id.
 func TestBatchWithoutAnAnswer(t *testing.T) {
 	for name, broken := range map[string]driver.Result{
@@ -174,7 +174,7 @@ func TestBatchWithoutAnAnswer(t *testing.T) {
 				}
 				manyCalls(t, client, 30)
 				if len(first.Keys) != 3*14 {
-					t.Fatalf("the first crowd had %d keys, want those of 14", len(first.Keys))
+					t.Fatalf("the first batch had %d keys, want those of 14", len(first.Keys))
 				}
 				ids := map[string]bool{}
 				for i := 0; i < len(first.Args); i += 2 {
@@ -206,12 +206,12 @@ func TestBatchKeepsTheOrderOfAName(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(2 * time.Millisecond)
 		if got := store.kinds(); len(got) != 1 || !slices.Equal(got[0], []string{"lock_batch", "lock", "cancel"}) {
-			t.Errorf("sent %v, want a crowd, the lock and behind it its cancel", got)
+			t.Errorf("sent %v, want a batch, the lock and behind it its cancel", got)
 		}
 	})
 }
 
-// The release of a name that is known to be wanted is no matter for a crowd, which could
+// The release of a name that is known to be wanted is no matter for a batch, which could
 // not hand it over.
 func TestRecalledIsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestRecalledIsNoBatch(t *testing.T) {
 		}
 		manyCalls(t, client, 30)
 		if got := store.count("unlock"); got < 10 {
-			t.Errorf("%d names that are waited for were released by scripts of their own, want all that a crowd had locked", got)
+			t.Errorf("%d names that are waited for were released by scripts of their own, want all that a batch had locked", got)
 		}
 	})
 }

@@ -8,7 +8,7 @@ var apiMutants = []mutant{
 		edits: []string{"if ending == 'adopted' then", "if ending == 'adopted' then ending = nil elseif false then"}},
 	{guard: "exported: another's name is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsKept",
 		edits: []string{"if holder ~= id then return {'lost', holder or '', us} end", ""}},
-	{guard: "exported: a ghost is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedStaleID",
+	{guard: "exported: a stale id is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedStaleID",
 		edits: []string{"if newest_token > tonumber(ARGV[2]) then", "if false then"}},
 	{guard: "exported: the fence is prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedKeepsTheFence",
 		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},

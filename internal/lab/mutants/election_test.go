@@ -86,7 +86,7 @@ var electionMutants = []mutant{
 		edits: []string{"under = lease.Context(under)", "_ = under", "if lost := l.lost(); lost != nil {", "if lost := l.lost(); false {"}},
 	{guard: "multi: the caller's own error when both end", file: "multi.go", name: "TestMultiLosesAtTheDeadline",
 		edits: []string{"errors.Is(err, under.Err())", "err == nil"}},
-	{guard: "multi: it begins anew then", file: "multi.go", name: "TestMultiBeginsAgain",
+	{guard: "multi: it begins again then", file: "multi.go", name: "TestMultiBeginsAgain",
 		edits: []string{"if err == nil || !errors.Is(err, ErrLost) {", "if true {"}},
 	{guard: "multi: the loss of one is the loss of all", file: "multi.go", name: "TestMultiLosesOne",
 		edits: []string{"parent = lease.Context(parent)", "parent = l.leases[0].Context(parent)\n\t\t_ = lease"}},

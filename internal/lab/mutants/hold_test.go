@@ -16,7 +16,7 @@ var holdMutants = []mutant{
 		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', lock))", "tonumber(ttl)"}},
 	{guard: "least time: no tenure that was renewed by the ttl", file: "hold.go", name: "TestMinHoldLateRenewal",
 		edits: []string{"h.plainRenewal = h.plainRenewal || r.minTTL == 0", ""}},
-	{guard: "least time: it is secured anew for each turn", file: "local_name.go", name: "TestMinHoldTwoInOneTenure",
+	{guard: "least time: it is secured again for each turn", file: "local_name.go", name: "TestMinHoldTwoInOneTenure",
 		edits: []string{"case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,", "case w.minHold > 0 && t.minHold.servesUpTo == 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,"}},
 	{guard: "least time: a grant gets older", file: "local_name.go", name: "TestMinHoldBehindAnother",
 		edits: []string{"now.Add(w.minHold) > t.minHold.confirmedUntil,", "t.turns == 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,"}},

@@ -16,7 +16,7 @@ var tickMutants = []mutant{
 		edits: []string{" or tonumber(offset) ~= phase", ""}},
 	{guard: "ticks: Once leaves a schedule alone", file: "internal/script/once/begin.lua", name: "TestOnceEveryAnotherSchedule",
 		edits: []string{"if string.find(record, '^%d+%.%d+%.%d+%.') then return {'scheduled', us} end\n", ""}},
-	{guard: "ticks: once_lock decides anew", file: "internal/script/once/lock.lua", name: "TestOnceEveryTwoAreFirst",
+	{guard: "ticks: once_lock decides again", file: "internal/script/once/lock.lua", name: "TestOnceEveryTwoAreFirst",
 		edits: []string{"verdict ~= 'due' or ", ""}},
 	{guard: "ticks: a late lock begins no other tick", file: "internal/script/once/lock.lua", name: "TestOnceEveryLateRequest",
 		edits: []string{" or tick ~= tonumber(ARGV[5])", ""}},
