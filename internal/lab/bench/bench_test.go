@@ -13,16 +13,16 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench"
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 func TestMain(m *testing.M) {
-	if cell.IsChild() {
-		if err := cell.Child(os.Stdin, os.Stdout); err != nil {
+	if scenario.IsChild() {
+		if err := scenario.Child(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

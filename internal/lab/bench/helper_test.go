@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
@@ -62,7 +62,7 @@ func run(t *testing.T, server *redistest.Server, who, name string, window time.D
 	if !ok || !known {
 		t.Fatalf("no contender %q or no workload %q", who, name)
 	}
-	one := cell.Scenario{
+	one := scenario.Scenario{
 		Contender: c, Workload: w.Of(c), Timing: contend.Timing{Window: window, Cool: contend.Quick.Timing.Cool},
 		Server: server, Dir: t.TempDir(), Name: "bench:" + name,
 	}
@@ -163,7 +163,7 @@ func sentAsListed(t *testing.T, server *redistest.Server, sends []string, conten
 		t.Error("the client sent nothing")
 	}
 	for _, command := range sent {
-		if !cell.IsUncounted(command) && !slices.Contains(sends, command) {
+		if !scenario.IsUncounted(command) && !slices.Contains(sends, command) {
 			t.Errorf("the client sends %s, which is not in its list %v", command, sends)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
@@ -20,7 +20,7 @@ type runner struct {
 	settings contend.Settings
 	run, who *regexp.Regexp // nil: all
 	server   *redistest.Server
-	etcd     *cell.EtcdServer // nil: there is none
+	etcd     *scenario.EtcdServer // nil: there is none
 	dir      string
 	talk     io.Writer
 	failed   []error // cells of ours, or of limits, without a row
@@ -39,7 +39,7 @@ func (r *runner) report(command string) (report.Report, error) {
 		return found, err
 	}
 	defer r.server.Close()
-	if r.etcd, err = cell.StartEtcd(r.dir); err != nil {
+	if r.etcd, err = scenario.StartEtcd(r.dir); err != nil {
 		return found, err
 	}
 	defer r.etcd.Close()
@@ -114,8 +114,8 @@ func (r *runner) inTurn(w contend.Workload, round int) []report.Row {
 	return rows
 }
 
-func (r *runner) scenario(w contend.Workload, c contend.Contender, round int) *cell.Scenario {
-	own := &cell.Scenario{
+func (r *runner) scenario(w contend.Workload, c contend.Contender, round int) *scenario.Scenario {
+	own := &scenario.Scenario{
 		Contender: c, Workload: w.Of(c), Timing: r.settings.Timing.Of(w), Server: r.server, Dir: r.dir,
 		Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, c.Who, round),
 	}

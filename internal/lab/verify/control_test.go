@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // Checker is one of check.
@@ -92,17 +92,17 @@ func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) 
 type Controlled struct {
 	t          testing.TB
 	slack      time.Duration
-	topologies map[place.Kind]*place.Topology
+	topologies map[topology.Kind]*topology.Topology
 }
 
 // NewControlled makes one; slack is that of a Plan.
 func NewControlled(t testing.TB, slack time.Duration) *Controlled {
-	return &Controlled{t, slack, map[place.Kind]*place.Topology{}}
+	return &Controlled{t, slack, map[topology.Kind]*topology.Topology{}}
 }
 
-func (p *Controlled) topology(kind place.Kind) *place.Topology {
+func (p *Controlled) topology(kind topology.Kind) *topology.Topology {
 	if p.topologies[kind] == nil {
-		p.topologies[kind] = place.Open(p.t, kind)
+		p.topologies[kind] = topology.Open(p.t, kind)
 	}
 	return p.topologies[kind]
 }
@@ -125,7 +125,7 @@ func (p *Controlled) history(cell Scenario, peer client.Peer, seed uint64) (*che
 // controlScenario finds a cell by its name, among those of controls, too.
 func controlScenario(name string) (Scenario, error) {
 	for _, f := range slices.Concat(faults.All(), faults.Controls()) {
-		for _, kind := range place.Kinds {
+		for _, kind := range topology.Kinds {
 			steps := f.Steps
 			if len(steps) == 0 {
 				steps = []client.Step{""}

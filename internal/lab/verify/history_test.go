@@ -19,10 +19,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/workers"
 )
 
 // run is one history under way.
@@ -31,14 +31,14 @@ type run struct {
 	scenario Scenario
 	seed     uint64
 	random   *rand.Rand
-	topology *place.Topology
+	topology *topology.Topology
 	slack    time.Duration
 	length   time.Duration
 
 	dir     string
 	ttl     time.Duration
-	ways    []place.Way
-	workers *crew.Workers
+	ways    []topology.Way
+	workers *workers.Workers
 	locked  []string // names
 	struck  int
 	each    int           // callers of a client
@@ -159,7 +159,7 @@ func (r *run) record() ([]history.Event, error) {
 		stop()
 		return nil, err
 	}
-	c, err := crew.Start(r.dir, members, r.settings())
+	c, err := workers.Start(r.dir, members, r.settings())
 	if err != nil {
 		rest()
 		stop()
@@ -171,7 +171,7 @@ func (r *run) record() ([]history.Event, error) {
 	err = r.happen()
 	rest()
 	stop()
-	split := r.topology.Kind == place.Sentinel && len(before) > 1 // a failover had just begun by itself
+	split := r.topology.Kind == topology.Sentinel && len(before) > 1 // a failover had just begun by itself
 	r.moved = split || !slices.Equal(before, masters(r.topology))
 	if err != nil {
 		return nil, err

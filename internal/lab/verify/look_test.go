@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // masters are the servers that say that they are masters now. Where they change
 // and no fault made them, the machine was so slow that a failover began by itself.
-func masters(p *place.Topology) (addresses []string) {
+func masters(p *topology.Topology) (addresses []string) {
 	for _, s := range p.Servers {
 		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
 			addresses = append(addresses, s.Addr())
@@ -29,7 +29,7 @@ func masters(p *place.Topology) (addresses []string) {
 
 // caughtUp waits, where clients are in namespaces, until TCP has sent again what
 // was lost. Before that the network is not well again.
-func caughtUp(p *place.Topology) (time.Duration, error) {
+func caughtUp(p *topology.Topology) (time.Duration, error) {
 	if p.Network == nil {
 		return 0, nil
 	}
@@ -71,7 +71,7 @@ end
 return all`
 
 // keysLeft lists the keys of names, by their prefix, on all servers that are masters.
-func keysLeft(p *place.Topology, prefix string) ([]left, error) {
+func keysLeft(p *topology.Topology, prefix string) ([]left, error) {
 	var all []left
 	for _, s := range p.Servers {
 		role, err := s.Do("ROLE")
@@ -114,7 +114,7 @@ func TestLookSeesWhatIsLeft(t *testing.T) {
 		}
 		server.MustDo(t, args...)
 	}
-	p := &place.Topology{Servers: []*redistest.Server{server}}
+	p := &topology.Topology{Servers: []*redistest.Server{server}}
 	found, err := keysLeft(p, "v1:")
 	if err != nil {
 		t.Fatal(err)

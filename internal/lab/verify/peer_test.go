@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // PeerScenarios match the cells in which peers are compared: faults that all of them
@@ -41,7 +41,7 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range plan.Parallel {
-		places := map[place.Kind]*place.Topology{}
+		places := map[topology.Kind]*topology.Topology{}
 		working.Go(func() {
 			defer func() { // a place that can't be opened ends this goroutine, and fails the test
 				for range work {
@@ -50,7 +50,7 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 			for r := range work {
 				kind := r.scenario.Topology
 				if places[kind] == nil {
-					places[kind] = place.Open(t, kind)
+					places[kind] = topology.Open(t, kind)
 				}
 				r.t, r.topology, r.slack = t, places[kind], plan.Slack
 				o := r.playPeer()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // Plan says what Run does.
@@ -35,7 +35,7 @@ func Run(t testing.TB, plan Plan) *Report {
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range plan.Parallel {
-		places := map[place.Kind]*place.Topology{}
+		places := map[topology.Kind]*topology.Topology{}
 		working.Go(func() {
 			defer func() { // a place that can't be opened ends this goroutine, and fails the test
 				for range work {
@@ -44,7 +44,7 @@ func Run(t testing.TB, plan Plan) *Report {
 			for r := range work {
 				kind := r.scenario.Topology
 				if places[kind] == nil {
-					places[kind] = place.Open(t, kind)
+					places[kind] = topology.Open(t, kind)
 				}
 				r.t, r.topology, r.slack, r.length = t, places[kind], plan.Slack, plan.Length
 				o := r.play()

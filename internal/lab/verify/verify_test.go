@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/workers"
 )
 
 var (
@@ -30,7 +30,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if crew.Play() {
+	if workers.Play() {
 		return
 	}
 	os.Exit(m.Run())

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -74,7 +74,7 @@ const bestOf = 50
 func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
 	var client, server []float64
 	for range bestOf {
-		from, err := cell.Look(g.server)
+		from, err := scenario.Look(g.server)
 		if err != nil {
 			return opCost{}, err
 		}
@@ -86,7 +86,7 @@ func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
 			}
 			each[i] = float64(time.Since(began).Nanoseconds()) / 1e3
 		}
-		to, err := cell.Look(g.server)
+		to, err := scenario.Look(g.server)
 		if err != nil {
 			return opCost{}, err
 		}
@@ -156,9 +156,9 @@ func (g *grower) memory(n int) ([]report.Figure, error) {
 	var f report.BulkFigures
 	name := func(kind string, i int) string { return fmt.Sprintf("bench:%s:%07d", kind, i) }
 	per := func(what, bound string, count int, fill func() error) error {
-		from, err1 := cell.Look(g.server)
+		from, err1 := scenario.Look(g.server)
 		err2 := fill()
-		to, err3 := cell.Look(g.server)
+		to, err3 := scenario.Look(g.server)
 		f.Note(what, (to.Memory-from.Memory)/float64(count), bound)
 		return errors.Join(err1, err2, err3)
 	}

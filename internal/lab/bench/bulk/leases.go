@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/machine"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -79,9 +79,9 @@ func holdLeases(server *redistest.Server, o order, hold time.Duration, talk io.W
 		return found, err
 	}
 	fmt.Fprintf(talk, "bench: %d leases after %.3f s, hold them for %v\n", o.Leases, found.Seconds, hold)
-	from, err1 := cell.Look(server)
+	from, err1 := scenario.Look(server)
 	err2 := child.Ask(hold.String(), &found)
-	to, err3 := cell.Look(server)
+	to, err3 := scenario.Look(server)
 	found.from, found.to = from, to
 	return found, errors.Join(err1, err2, err3)
 }
@@ -104,7 +104,7 @@ type leasesFound struct {
 	Slack      float64 // least time left of any lease at any look, in ttl
 	Cores      float64 // used by the process
 
-	from, to cell.State // of the server
+	from, to scenario.State // of the server
 }
 
 // leasesJob holds names in a process of its own.

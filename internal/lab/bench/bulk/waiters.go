@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
@@ -128,9 +128,9 @@ func (c waiters) enter(all children, holder *holder, name string) (queue []strin
 // of what is subscribed. The first caller of each client makes it open a connection; the
 // others join it.
 func (c waiters) whileTheyWait(f *report.BulkFigures, server *redistest.Server, all children, first float64) error {
-	from, err1 := cell.Look(server)
+	from, err1 := scenario.Look(server)
 	time.Sleep(c.wait)
-	to, err2 := cell.Look(server)
+	to, err2 := scenario.Look(server)
 	used, err3 := askAll[float64](all, "memory")
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
@@ -266,9 +266,9 @@ func (c waiters) polling(server *redistest.Server) (report.BulkRow, error) {
 		return f.Row("B9", c.who), err
 	}
 	time.Sleep(c.wait / 2) // until their connections are made
-	from, err1 := cell.Look(server)
+	from, err1 := scenario.Look(server)
 	time.Sleep(c.wait)
-	to, err2 := cell.Look(server)
+	to, err2 := scenario.Look(server)
 	f.Note("callers that wait", float64(c.size()), "")
 	f.Note("commands", to.PerSecond(from, "set", "evalsha", "eval", "ping"), "/s")
 	return f.Row("B9", c.who), errors.Join(err1, err2)

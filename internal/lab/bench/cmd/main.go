@@ -9,14 +9,14 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/bulk"
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/scenario"
 )
 
 func main() {
 	var err error
 	switch {
-	case cell.IsChild():
-		err = cell.Child(os.Stdin, os.Stdout)
+	case scenario.IsChild():
+		err = scenario.Child(os.Stdin, os.Stdout)
 	case bulk.IsChild():
 		err = bulk.Child(os.Stdin, os.Stdout)
 	default:

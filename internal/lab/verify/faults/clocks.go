@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 var (
-	clocked       = []place.Kind{place.Clocked}
-	clockedQuorum = []place.Kind{place.ClockedQuorum}
+	clocked       = []topology.Kind{topology.Clocked}
+	clockedQuorum = []topology.Kind{topology.ClockedQuorum}
 )
 
 // ofClocks move wall clocks of servers. A jump forward is an exception of S1, as

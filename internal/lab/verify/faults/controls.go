@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
-var plain = []place.Kind{place.Standalone}
+var plain = []topology.Kind{topology.Standalone}
 
 // Controls are what no promise covers, beside what is in the catalogue already:
 // by them it is seen that the checkers see something.

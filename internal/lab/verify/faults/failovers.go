@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 var (
-	sentinel = []place.Kind{place.Sentinel}
-	cluster  = []place.Kind{place.Cluster}
+	sentinel = []topology.Kind{topology.Sentinel}
+	cluster  = []topology.Kind{topology.Cluster}
 )
 
 // aFailover outlives one, so that there is something to be lost.

@@ -13,16 +13,16 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/workers"
 )
 
 // Scene is what faults can hit: one history under way. Its lines stand in namespaces.go.
 type Scene struct {
-	Topology *place.Topology
-	Workers  *crew.Workers
-	Ways     []place.Way // by member
-	Step     client.Step // of a fault that has steps
+	Topology *topology.Topology
+	Workers  *workers.Workers
+	Ways     []topology.Way // by member
+	Step     client.Step    // of a fault that has steps
 	Random   *rand.Rand
 	TTL      time.Duration
 	Prefix   string   // of the names
@@ -36,10 +36,10 @@ type Scene struct {
 // Fault is a row of the catalogue.
 type Fault struct {
 	Name       string
-	Topologies []place.Kind  // where it can happen; none: everywhere
-	Steps      []client.Step // at which it hits a client; none: it hits no client
-	Proxied    bool          // clients must come by proxies
-	Loses      bool          // it may take data from Redis: only the fence is promised then
+	Topologies []topology.Kind // where it can happen; none: everywhere
+	Steps      []client.Step   // at which it hits a client; none: it hits no client
+	Proxied    bool            // clients must come by proxies
+	Loses      bool            // it may take data from Redis: only the fence is promised then
 
 	Once     bool          // it hits once in a history
 	TTL      time.Duration // of the clients, or half of that; 0: drawn
@@ -62,7 +62,7 @@ type Fault struct {
 }
 
 // At reports whether the fault can happen there.
-func (f *Fault) At(k place.Kind) bool {
+func (f *Fault) At(k topology.Kind) bool {
 	if f.Proxied && !k.Proxied() {
 		return false
 	}
@@ -92,7 +92,7 @@ func (s *Scene) Last(f *Fault) time.Duration {
 }
 
 // some draws one member, sometimes all.
-func (s *Scene) some() (hit string, ways []place.Way) {
+func (s *Scene) some() (hit string, ways []topology.Way) {
 	if s.Random.IntN(3) == 0 {
 		return "everybody", s.Ways
 	}
@@ -104,9 +104,9 @@ func (s *Scene) some() (hit string, ways []place.Way) {
 func (s *Scene) server() *redistest.Server {
 	masters := len(s.Topology.Servers)
 	switch s.Topology.Kind {
-	case place.Sentinel:
+	case topology.Sentinel:
 		masters = 1
-	case place.Cluster:
+	case topology.Cluster:
 		masters /= 2
 	}
 	return s.Topology.Servers[s.Random.IntN(masters)]

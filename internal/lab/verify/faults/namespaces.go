@@ -7,12 +7,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 var (
-	namespaces  = []place.Kind{place.Netns, place.NetnsQuorum}
-	netnsQuorum = []place.Kind{place.NetnsQuorum}
+	namespaces  = []topology.Kind{topology.Netns, topology.NetnsQuorum}
+	netnsQuorum = []topology.Kind{topology.NetnsQuorum}
 )
 
 // ofNamespaces have the kernel cut clients off: packets vanish, nobody is told,

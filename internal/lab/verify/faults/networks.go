@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // ofNetworks hit the way of one member, or of all, to all servers of one master;
@@ -75,7 +75,7 @@ var ofQuorums = []Fault{
 	{Name: "nodes-in-a-black-hole", Topologies: quorums, Proxied: true, Strike: blackHoles},
 }
 
-var quorums = []place.Kind{place.Quorum3, place.Quorum5}
+var quorums = []topology.Kind{topology.Quorum3, topology.Quorum5}
 
 func longish(s *Scene) time.Duration { return s.TTL/2 + s.upTo(s.TTL) }
 

@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 var (
-	single  = []place.Kind{place.Standalone, place.AOF, place.AOFLazy}
-	durable = []place.Kind{place.AOF, place.AOFLazy}
-	notYet  = []place.Kind{place.Standalone, place.AOF, place.AOFLazy, place.Sentinel, place.Cluster}
+	single  = []topology.Kind{topology.Standalone, topology.AOF, topology.AOFLazy}
+	durable = []topology.Kind{topology.AOF, topology.AOFLazy}
+	notYet  = []topology.Kind{topology.Standalone, topology.AOF, topology.AOFLazy, topology.Sentinel, topology.Cluster}
 )
 
 // ofServers hit a server of one master, of a Sentinel group, or of a Cluster.
 var ofServers = []Fault{
 	{
-		Name: "server-restarted-empty", Topologies: []place.Kind{place.Standalone}, Loses: true,
+		Name: "server-restarted-empty", Topologies: []topology.Kind{topology.Standalone}, Loses: true,
 		Strike: killed(func(s *redistest.Server) error { return s.Restart(true) }),
 		Lasts:  briefly,
 	},
@@ -70,7 +70,7 @@ var ofServers = []Fault{
 	},
 	{Name: "busy-script", Topologies: notYet, Strike: busy, Lasts: briefly},
 	{Name: "full-memory", Topologies: notYet, Strike: full("noeviction")},
-	{Name: "evicted", Topologies: []place.Kind{place.Standalone, place.AOF}, Loses: true, Strike: full("allkeys-lru"), Lasts: briefly},
+	{Name: "evicted", Topologies: []topology.Kind{topology.Standalone, topology.AOF}, Loses: true, Strike: full("allkeys-lru"), Lasts: briefly},
 	{
 		Name: "maxclients", Topologies: single,
 		Strike: func(s *Scene) (string, func() error, error) {
@@ -101,7 +101,7 @@ var ofServers = []Fault{
 // kill loses those.
 func written(strike func(s *Scene) (string, func() error, error)) func(s *Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		if s.Topology.Kind == place.AOFLazy {
+		if s.Topology.Kind == topology.AOFLazy {
 			if _, err := s.Topology.Servers[0].Do("CONFIG", "SET", "appendfsync", "no"); err != nil {
 				return "", nil, err
 			}

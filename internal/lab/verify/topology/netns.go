@@ -1,6 +1,6 @@
 //go:build linux
 
-package place
+package topology
 
 import (
 	"fmt"

@@ -8,12 +8,12 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // Scenario is what histories are made of.
 type Scenario struct {
-	Topology place.Kind
+	Topology topology.Kind
 	Fault    *faults.Fault
 	Step     client.Step // empty: the fault hits no client
 }
@@ -59,7 +59,7 @@ func (c Scenario) can() error {
 // named are all whose name matches.
 func named(match *regexp.Regexp) (cells []Scenario) {
 	catalogue := faults.All()
-	for _, kind := range place.Kinds {
+	for _, kind := range topology.Kinds {
 		for i := range catalogue {
 			f := &catalogue[i]
 			if !f.At(kind) {

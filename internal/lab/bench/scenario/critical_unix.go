@@ -1,6 +1,6 @@
 //go:build unix
 
-package cell
+package scenario
 
 import (
 	"os"

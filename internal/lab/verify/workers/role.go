@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package crew runs the processes of a history: clients and the resource, which
+// Package workers runs the processes of a history: clients and the resource, which
 // are this very binary in other roles, and stops, kills and replaces them.
-package crew
+package workers
 
 import (
 	"encoding/json"

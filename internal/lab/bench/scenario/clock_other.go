@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cell
+package scenario
 
 import "time"
 

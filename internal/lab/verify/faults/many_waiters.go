@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
 // Shape says what the processes of a history are and what they want, where that is not drawn:
@@ -37,7 +37,7 @@ var flushed = &Shape{
 	Mix: client.Mix{Work: 50 * time.Millisecond, Rest: 20 * time.Second}, Length: time.Second,
 }
 
-var alone = []place.Kind{place.Standalone}
+var alone = []topology.Kind{topology.Standalone}
 
 // ofManyWaiters hit many waiters, or one among others that never rest.
 var ofManyWaiters = []Fault{
@@ -60,7 +60,7 @@ var ofManyWaiters = []Fault{
 		Lasts: seconds(15),
 	},
 	{
-		Name: "busy", Topologies: []place.Kind{place.Quorum3, place.Standalone}, Calm: true, TTL: 4 * time.Second,
+		Name: "busy", Topologies: []topology.Kind{topology.Quorum3, topology.Standalone}, Calm: true, TTL: 4 * time.Second,
 		Shape: &Shape{
 			Members: 2, Clients: 2, Kinds: nil, Length: 20 * time.Second,
 			Mix: client.Mix{Work: 200 * time.Millisecond}, Others: client.Mix{Work: 5 * time.Millisecond, Rest: time.Second},

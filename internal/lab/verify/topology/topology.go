@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package place is where histories happen: deployments of real servers that are
+// Package topology is where histories happen: deployments of real servers that are
 // made new between two histories, and the ways by which clients reach them.
-package place
+package topology
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package cell runs one contender in one workload once: callers in processes of their
+// Package scenario runs one contender in one workload once: callers in processes of their
 // own, and what they and the server counted.
-package cell
+package scenario
 
 import (
 	"errors"
