@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -124,7 +123,9 @@ func TestRollingDeploy(t *testing.T) {
 		if i == 0 {
 			has(replaced[0], 1, "refused") // three workers want the name all the time
 		}
-		time.Sleep(300 * time.Millisecond)
+		labtest.Eventually(t, "the new worker has called a few times", func() bool {
+			return len(replaced[i].all("granted"))+len(replaced[i].all("refused")) >= 10
+		})
 	}
 	for _, w := range replaced {
 		has(w, 3, "granted")
