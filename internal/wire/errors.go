@@ -20,12 +20,16 @@ var (
 	// ErrVersion is holdfast.ErrVersion.
 	ErrVersion = errors.New("holdfast: another version of the protocol uses the name")
 
-	// These have their comments in the root, where they are public.
+	// ErrReleased is holdfast.ErrReleased.
 	ErrReleased = errors.New("holdfast: lease released")
-	ErrClosed   = errors.New("holdfast: client closed")
-	ErrUnknown  = errors.New("holdfast: unknown whether the lease was released")
-	ErrQuorum   = errors.New("holdfast: no such quorum")
-	ErrSize     = errors.New("holdfast: bad number of permits")
+	// ErrClosed is holdfast.ErrClosed.
+	ErrClosed = errors.New("holdfast: client closed")
+	// ErrUnknown is holdfast.ErrUnknown.
+	ErrUnknown = errors.New("holdfast: unknown whether the lease was released")
+	// ErrQuorum is holdfast.ErrQuorum.
+	ErrQuorum = errors.New("holdfast: no such quorum")
+	// ErrSize is holdfast.ErrSize.
+	ErrSize = errors.New("holdfast: bad number of permits")
 )
 
 // VersionError means that another version of the protocol wrote a key of a name. It is an answer of

@@ -3,7 +3,7 @@ package mutants
 // removalMutants are what a call waits for whose context has ended.
 var removalMutants = []mutant{
 	{guard: "goodbye: a call waits until nothing of it is left", file: "enter.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"client.awaitRemovals(left)", "_ = removals"}},
+		edits: []string{"client.awaitRemovals(left)", "_ = left"}},
 	{guard: "goodbye: but not for long", file: "enter.go", name: "TestAWaitReturnsInTime",
 		edits: []string{"longestRemoval = 20 *", "longestRemoval = 200 *"}},
 	{guard: "goodbye: several names have one bound together", file: "enter.go", name: "TestMultiGivesUpInTime",

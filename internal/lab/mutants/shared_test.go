@@ -52,7 +52,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: unlock falls back to H", file: "internal/call/split.go", name: "TestSharedSlotOnTheMove",
 		edits: []string{"case script.SharedUnlock:", "case nil:"}},
 	{guard: "shared: a part is confirmed", file: "calls.go", name: "TestSharedGrantIsConfirmed",
-		edits: []string{"c.options.WaitReplicas > 0 && renews(r.call.Script)", "c.options.WaitReplicas > 0 && r.call.Script == script.Renew"}},
+		edits: []string{"c.options.WaitReplicas > 0 && renews(r.call.Script)", "c.options.WaitReplicas > 0 && renews(r.call.Script) && r.local.shared == nil"}},
 	{guard: "shared: a reader is no mutex's holder", file: "mutex.go", name: "TestSharedDeadlock",
 		edits: []string{"case m.Reentrant && u.local.shared == nil:", "case m.Reentrant:"}},
 	{guard: "shared: nobody waits for one that is over", file: "mutex.go", name: "TestSharedDeadlock",
