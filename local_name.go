@@ -49,6 +49,7 @@ type localName struct {
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen             lastSeen      // the holder, as far as is known
 	notBatched       bool          // lock_batch answered again
+	listed           bool          // in process.names, until it is forgotten
 	orphan           orphan
 	adopting         *exported.Hold // the hold that its only tenure adopts; else nil
 	stealing         *stealing      // the tenure that its only waiter steals from; else nil
@@ -104,7 +105,7 @@ func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter,
 
 // newName makes a local name, of a shared kind if s is one.
 func (p *process) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
-	n := &localName{p: p, key: key, name: name, keys: k, sub: p.sub, shared: s}
+	n := &localName{p: p, key: key, name: name, keys: k, sub: p.sub, shared: s, listed: true}
 	if n.sub == nil {
 		n.shard = k.ShardSuffix()
 		if s != nil {
@@ -189,7 +190,8 @@ func (n *localName) forget(now clock.Instant) {
 	}
 	n.p.schedule.Stop(&n.timer)
 	n.p.schedule.Relax(now)
-	if n.p.names[n.key] == n {
+	if n.listed {
+		n.listed = false
 		delete(n.p.names, n.key)
 		n.p.sharedSubs.remove(n)
 	}
@@ -392,7 +394,7 @@ func (n *localName) tick(now clock.Instant) {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (n *localName) arm(now clock.Instant) {
 	t := n.tenure
-	if t == nil || n.p.names[n.key] != n {
+	if t == nil || !n.listed {
 		return
 	}
 	when := clock.Never
