@@ -35,7 +35,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	defer w.recycle(c.core)
 	var cand *candidate
 	if x.Leads {
-		cand = newCandidate(x.Value)
+		cand = newCandidate(x.Value, c.queue)
 	}
 	if err := c.adopt(w, &x, k, cand); err != nil {
 		return nil, err

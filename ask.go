@@ -15,10 +15,6 @@ const frozenAfter = time.Second // a poll that is this late shows that the proce
 
 // ask sends the first lock for an id, or the first that waits.
 func (n *localName) ask(now clock.Instant) {
-	if q := n.p.quorum; q != nil {
-		q.ask(n, now)
-		return
-	}
 	switch {
 	case n.asking != nil || now < n.askAt:
 	case n.group != nil:
@@ -60,10 +56,6 @@ func (n *localName) sendLock(now clock.Instant) {
 
 // overdue: lock was not answered in time.
 func (n *localName) overdue(r *request, now clock.Instant) {
-	if n.p.quorum != nil {
-		n.ballot.decide(now)
-		return
-	}
 	n.asking = nil
 	n.failed(wire.ErrNoAnswer, r.sent, now)
 }
@@ -338,6 +330,9 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 	}
 	if t.confirmed = n.p.waitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
+	}
+	if !n.p.queue {
+		n.servesPresent(t, g)
 	}
 	if g.waiting > 0 || t.earlyRecall {
 		n.recalled(t)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // A request travels alone while few are under way: nothing is faster. With many under
@@ -19,6 +18,7 @@ type batcher struct {
 	underWay    int // requests and pipelines of them that have not come back
 	requests    []*request
 	timer       clock.Timer     // sends them when nothing comes back
+	ofNode      bool            // of a quorum
 	singleUntil clock.Instant   // until then each has a script of its own
 	contended   map[string]bool // names that lock_batch left to a script of their own
 	forgetAt    clock.Instant   // when these are forgotten
@@ -35,8 +35,8 @@ const (
 // and renewNow, on one master; and one for several names is many already.
 func (c *core) batcherOf(r *request) *batcher {
 	switch {
-	case r.node != nil:
-		return &c.nodes[r.node.number].batcher
+	case r.part != nil:
+		return c.batchers[r.part.Node]
 	case c.store.Sharded() || renews(r.call.Script) || len(r.parts) > 0:
 		return nil
 	}
@@ -71,12 +71,8 @@ func (c *core) returned(r *request) {
 // sendDelayed sends the requests that wait for a server while fewer than underWay are under way
 // to it.
 func (c *core) sendDelayed(underWay int) {
-	if c.quorum == nil {
-		c.sendBatches(&c.batcher, underWay)
-		return
-	}
-	for _, n := range c.nodes {
-		c.sendBatches(&n.batcher, underWay)
+	for _, b := range c.batchers {
+		c.sendBatches(b, underWay)
 	}
 }
 
@@ -95,7 +91,7 @@ func (c *core) sendBatches(b *batcher, underWay int) {
 		}
 		b.underWay++
 		var batch, rest []*request
-		if now := c.clock.Now(); c.quorum == nil && now >= b.singleUntil {
+		if now := c.clock.Now(); !b.ofNode && now >= b.singleUntil {
 			batch, rest = b.splitBatch(all, now)
 		}
 		if len(batch) >= batchFrom {
@@ -106,27 +102,14 @@ func (c *core) sendBatches(b *batcher, underWay int) {
 	}
 }
 
-// dropDelayed forgets what waits: it was never sent. Of a quorum an unlock may be all that is
-// left of a lease that was released, since others have sufficed.
+// dropDelayed forgets what waits: it was never sent.
 func (c *core) dropDelayed() {
-	c.batcher.drop(c)
-	if c.quorum == nil {
-		return
-	}
-	for _, n := range c.nodes {
-		for _, r := range n.batcher.requests {
-			if r.call.Script == script.QuorumUnlock {
-				c.lateCleanups = append(c.lateCleanups, cleanupCall{r.call, n.node})
-			}
+	for _, b := range c.batchers {
+		for _, r := range b.requests {
+			c.servers.dropped(r)
 		}
-		n.node.inflight -= n.batcher.drop(c)
+		c.inflight -= len(b.requests)
+		b.requests = nil
+		c.schedule.Stop(&b.timer)
 	}
-}
-
-func (b *batcher) drop(c *core) (dropped int) {
-	dropped = len(b.requests)
-	b.requests = nil
-	c.inflight -= dropped
-	c.schedule.Stop(&b.timer)
-	return dropped
 }

@@ -3,7 +3,6 @@ package holdfast
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -68,8 +67,8 @@ func (c *core) worker(s sending) {
 
 func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
 	switch {
-	case r.node != nil:
-		return c.nodes[r.node.number].eval(ctx, r.call)
+	case r.part != nil:
+		return c.nodes[r.part.Node].eval(ctx, r.call)
 	case r.wholeOnly:
 		return c.store.Eval(ctx, r.call)
 	}
@@ -96,8 +95,8 @@ func (c *core) evalAll(requests []*request) []driver.Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
-	if n := requests[0].node; n != nil {
-		return c.nodes[n.number].evalAll(ctx, calls)
+	if part := requests[0].part; part != nil {
+		return c.nodes[part.Node].evalAll(ctx, calls)
 	}
 	if c.acknowledges(requests[0]) {
 		return c.evalAcknowledged(ctx, requests, calls)
@@ -119,8 +118,12 @@ func (c *core) handleAnswer(r *request, reply []string, err error) {
 	if err == nil {
 		a, err = wire.DecodeAnswer(reply)
 	}
+	if r.part != nil {
+		c.nodes[r.part.Node].quorum.returned(r, a, err, c.clock.Exact())
+		return
+	}
 	now := c.clock.Now()
-	if renews(r.call.Script) || r.node != nil || a.Word == "not held" {
+	if renews(r.call.Script) || a.Word == "not held" {
 		now = c.clock.Exact() // exact: a lease that Err calls lost is not prolonged
 	}
 	c.process.handleAnswer(r, a, err, now)
@@ -147,28 +150,6 @@ func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls 
 	}
 	return results
 }
-
-// eval runs a call. A node that hangs must not collect goroutines.
-func (n *server) eval(ctx context.Context, call driver.Call) ([]string, error) {
-	defer n.openCalls.Add(-1)
-	if n.hangs() {
-		return nil, errSilent
-	}
-	return n.store.Eval(ctx, call)
-}
-
-// evalAll is eval for calls that travel together.
-func (n *server) evalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	defer n.openCalls.Add(-1)
-	if n.hangs() {
-		return slices.Repeat([]driver.Result{{Err: errSilent}}, len(calls))
-	}
-	return n.store.EvalAll(ctx, calls)
-}
-
-// hangs counts one more call in the driver, and reports whether too many hang there to
-// begin it.
-func (n *server) hangs() bool { return n.openCalls.Add(1) > maxHanging && n.node.silent.Load() }
 
 // pipelines bounds how many are under way. Requests that a server is too slow
 // for must wait here. Otherwise they are given up and sent again, the server executes both,

@@ -11,17 +11,11 @@ import (
 
 // check asks whether a tenure has the name.
 func (n *localName) check(t *tenure, now clock.Instant) *request {
-	attempt := n.patienceToRenew(t, now)
-	if q := n.p.quorum; q != nil {
-		return q.check(n, t, now, attempt)
-	}
 	args := []string{t.id}
 	if n.shared.isShrunk() {
 		args = append(args, n.shared.shrunk.formerIDs...)
 	}
-	r := n.p.sendScript(script.Held, n, t, now, args, (*request).checkAnswered)
-	r.attempt = attempt
-	return r
+	return n.p.sendScript(script.Held, n, t, now, args, (*request).checkAnswered)
 }
 
 func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -58,15 +52,10 @@ func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.p.host.answer(r, err)
 }
 
-// renewNow sends a renewal that waits for no other; on a quorum as any.
+// renewNow sends a renewal that waits for no other.
 func (n *localName) renewNow(t *tenure, now clock.Instant, tokens int64, extends time.Duration) *request {
 	attempt := n.patienceToRenew(t, now)
 	t.expiry = max(t.expiry, now.Add(n.ttl()))
-	if q := n.p.quorum; q != nil {
-		r := q.renew(n, t, now, attempt)
-		r.extendBy = extends
-		return r
-	}
 	args, least := n.renewArgs(t, now, tokens)
 	if extends > least {
 		least = extends

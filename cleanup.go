@@ -18,7 +18,6 @@ type cleanup struct {
 	p           *process
 	call        driver.Call
 	local       *localName
-	node        *node // of a quorum; nil on one master
 	until       clock.Instant
 	coolUntil   clock.Instant // until when the name cools down; 0: it does not
 	wait        time.Duration // before the next try
@@ -27,16 +26,11 @@ type cleanup struct {
 	lockKeyOnly bool          // the lock key is done, not the queue
 	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
 	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
-	group       *cleanupGroup // the cleanups that it is part of; nil: nobody waits
+	whole       *removal      // what a call may wait for; nil: none does
 }
 
-// cleanUp starts a script that ends an id: the first of args. On a quorum that is done on
-// each node, and nil is returned.
+// cleanUp starts a script that ends an id: the first of args.
 func (p *process) cleanUp(s *driver.Script, n *localName, now, until clock.Instant, args []string) *cleanup {
-	if p.quorum != nil {
-		p.quorum.cleanUp(args[0], n, false, now, until)
-		return nil
-	}
 	return p.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
 }
 
@@ -48,25 +42,13 @@ func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 	return e
 }
 
-// cleanupGroup is cleanups that do one thing, one on each node of a quorum.
-type cleanupGroup struct {
-	p    *process
-	open int // how many more have to end
-}
-
-func (u *cleanupGroup) oneDone() {
-	if u == nil {
-		return
-	}
-	if u.open--; u.open == 0 {
-		u.p.host.done(u)
-	}
-}
+// removal is a cleanup that a call may wait for.
+type removal struct{ ended bool }
 
 // alone makes a new cleanup one that a call may wait for.
-func (e *cleanup) alone() *cleanupGroup {
-	e.group = &cleanupGroup{e.p, 1}
-	return e.group
+func (e *cleanup) alone() *removal {
+	e.whole = &removal{}
+	return e.whole
 }
 
 func (e *cleanup) send(now clock.Instant) {
@@ -75,12 +57,8 @@ func (e *cleanup) send(now clock.Instant) {
 	}
 	e.p.schedule.Stop(&e.timer)
 	e.updateCooldown(now)
-	if e.node != nil {
-		e.asking = e.p.quorum.send(e.node, e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
-	} else {
-		e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
-		e.asking.call.Keys, e.asking.wholeOnly = e.call.Keys, e.lockKeyOnly
-	}
+	e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
+	e.asking.call.Keys, e.asking.wholeOnly = e.call.Keys, e.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
@@ -91,9 +69,6 @@ func (e *cleanup) updateCooldown(now clock.Instant) {
 }
 
 func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.Instant) {
-	if e.node != nil && err == nil {
-		e.p.quorum.yield(e.local, a, now)
-	}
 	switch {
 	case e.asking != r: // it was sent once more, or is dropped
 		return
@@ -115,7 +90,7 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 			e.repeatAfter = 0
 		}
 		return
-	case err != nil && (e.node == nil || !wire.Transient(err)): // of a quorum some may be down for long
+	case err != nil:
 		e.p.host.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.name, "script", e.call.Script.Name, "error", err)
 	}
 	e.end()
@@ -127,11 +102,11 @@ func (e *cleanup) end() {
 	e.asking = nil
 	e.p.schedule.Stop(&e.timer)
 	e.p.cancels.Remove(e.call.Args[0], e)
-	e.group.oneDone()
-	e.p.removalProgress(e.call.Args[0])
-	if e.node != nil {
-		delete(e.node.staleIDs, e.call.Args[0])
+	if e.whole != nil {
+		e.whole.ended = true
+		e.p.host.done(e.whole)
 	}
+	e.p.removalProgress(e.call.Args[0])
 }
 
 // cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
@@ -139,13 +114,12 @@ func (e *cleanup) end() {
 // bring that lock later, by a connection which the client library has long closed, so
 // that its answer never comes.
 func (p *process) cancelTenure(t *tenure, now clock.Instant) {
-	if e := p.cancelID(t.local.lockID(t), t.local, now); e != nil && t.mayRunLate {
+	if e := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
 		e.repeatAfter = time.Second
 	}
 }
 
-// cancelID ends an id of ours that we neither hold nor wait for. The cleanup is nil on a
-// quorum.
+// cancelID ends an id of ours that we neither hold nor wait for.
 func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 	if t := p.tenures[id]; t != nil {
 		t.unlocks++ // it may release what an unlock then finds gone
@@ -159,9 +133,6 @@ func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup 
 		return e
 	}
 	e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
-	if e == nil { // of a quorum, where the lock key expires within a minute
-		return nil
-	}
 	if oldest, full := p.cancels.Add(id, e); full {
 		oldest.end()
 	}
@@ -177,12 +148,9 @@ func (p *process) handOverAfterSplit(id string, n *localName, now clock.Instant)
 }
 
 // cleanUp ends, in the background, what a tenure has left in Redis.
-func (n *localName) cleanUp(t *tenure, now clock.Instant) *cleanupGroup {
+func (n *localName) cleanUp(t *tenure, now clock.Instant) *removal {
 	if t.inMinHold(now) {
 		return n.p.coolDown(t.id, n, now, t.minHold.until).alone()
-	}
-	if q := n.p.quorum; q != nil {
-		return q.cleanUp(t.id, n, true, now, t.goneBy())
 	}
 	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).alone()
 }
@@ -221,29 +189,28 @@ func (n *localName) endScript(id, fresh string, coolUntil, now clock.Instant) (*
 
 // shutDown ends all that the process has. It returns what undoes that in Redis, and what was
 // answered before but is to be sent once more.
-func (p *process) shutDown(now clock.Instant) (calls, repeats []cleanupCall) {
+func (p *process) shutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	for _, n := range p.names {
 		calls = append(calls, n.endAll(now)...)
 	}
 	for _, t := range p.tenures {
 		if t.phase == over { // its lease was not released yet
-			calls = append(calls, p.endCalls(t.id, t.local, script.Unlock, nil, now)...)
+			calls = append(calls, p.endCall(t.id, t.local, script.Unlock, now))
 		}
 	}
-	calls = append(calls, p.owedCalls(now)...)
 	for e := range p.cleanups {
 		e.updateCooldown(now)
 		if e.confirmed {
-			repeats = append(repeats, cleanupCall{e.call, e.node})
+			repeats = append(repeats, e.call)
 		} else { // its answer may not come in time
-			calls = append(calls, cleanupCall{e.call, e.node})
+			calls = append(calls, e.call)
 		}
 	}
 	return calls, repeats
 }
 
 // endAll ends all of a local name and returns the calls that clean up in Redis.
-func (n *localName) endAll(now clock.Instant) (calls []cleanupCall) {
+func (n *localName) endAll(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
 		u.finish(&lost{name: n.name, token: u.token, cause: closed}, now)
@@ -255,55 +222,27 @@ func (n *localName) endAll(now clock.Instant) (calls []cleanupCall) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.p.endCalls(t.id, n, script.Unlock, nil, now)...)
+			calls = append(calls, n.p.endCall(t.id, n, script.Unlock, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.p.endCalls(t.id, n, script.Cancel, nil, now)...)
+			calls = append(calls, n.p.endCall(t.id, n, script.Cancel, now))
 		}
 	}
-	if u := n.turn; u != nil && n.candidate != nil && n.p.quorum == nil {
-		calls = append(calls, cleanupCall{n.announcement(u), nil})
+	if u := n.turn; u != nil && n.candidate != nil && n.candidate.announces {
+		calls = append(calls, n.announcement(u))
 	}
 	return calls
 }
 
-// cleanupCall is a call that Close makes.
-type cleanupCall struct {
-	call driver.Call
-	node *node // of a quorum; nil on one master
-}
-
-// endCalls are the calls that end an id: one, by that script, or on a quorum one for
-// each node or for the one that is meant.
-func (p *process) endCalls(id string, local *localName, s *driver.Script, only *node, now clock.Instant) (calls []cleanupCall) {
-	switch {
-	case p.quorum != nil:
-		for _, n := range p.quorum.nodes {
-			if only == nil || only == n {
-				calls = append(calls, cleanupCall{driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: []string{id}}, n})
-			}
-		}
-	case p.minHoldEnd(id) > 0:
-		s, args := local.endScript(id, "", p.minHoldEnd(id), now)
-		calls = append(calls, cleanupCall{driver.Call{Script: s, Keys: local.keys[:], Args: args}, nil})
+// endCall is the call of Close that ends an id, by that script unless the name is to cool down.
+func (p *process) endCall(id string, local *localName, s *driver.Script, now clock.Instant) driver.Call {
+	switch until := p.minHoldEnd(id); {
+	case until > 0:
+		s, args := local.endScript(id, "", until, now)
+		return driver.Call{Script: s, Keys: local.keys[:], Args: args}
 	case s == script.Unlock:
-		calls = append(calls, cleanupCall{local.callFor(s, local.unlockArgs(id, "")), nil})
-	default:
-		calls = append(calls, cleanupCall{local.callFor(s, []string{id, local.shard}), nil})
+		return local.callFor(s, local.unlockArgs(id, ""))
 	}
-	return calls
-}
-
-// owedCalls are the cleanups for silent nodes of a quorum.
-func (p *process) owedCalls(now clock.Instant) (calls []cleanupCall) {
-	if p.quorum == nil {
-		return nil
-	}
-	for _, n := range p.quorum.nodes {
-		for id, local := range n.owed {
-			calls = append(calls, p.endCalls(id, local, script.Unlock, n, now)...)
-		}
-	}
-	return calls
+	return local.callFor(s, []string{id, local.shard})
 }
 
 // cancelStaleID ends an id that Redis still stores although this process has given it up.
@@ -338,7 +277,7 @@ func (p *process) removalProgress(id string) {
 
 // announce starts a cleanup. If observers miss it, they notice the change when they
 // poll.
-func (n *localName) announce(u *turn, now clock.Instant) *cleanupGroup {
+func (n *localName) announce(u *turn, now clock.Instant) *removal {
 	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.ttl)}, now).alone()
 }
 

@@ -33,7 +33,8 @@ type Client struct {
 type core struct {
 	*process
 	store        driver.Store   // nil on a quorum
-	nodes        []*server      // of a quorum
+	servers      servers        // one master, or the nodes of a quorum
+	nodes        []*node        // of a quorum
 	calls        *call.Caller   // runs scripts for callers that wait for them
 	recordCalls  *call.Caller   // the same, and goes on after Close; see book
 	replicaCalls *call.Replicas // runs renewals that replicas must acknowledge
@@ -67,6 +68,7 @@ type core struct {
 	bounds      call.Bounds
 	outbox      []sending  // to send
 	batcher     batcher    // of those, what waits to travel together
+	batchers    []*batcher // that one, or those of the nodes of a quorum
 	renewals    []*request // to send in pipelines, in this order
 	pipelines   int        // under way
 	afterUnlock []func()   // to run
@@ -119,15 +121,16 @@ func newCore(options Options, carrier driver.Store) *core {
 		watched: make(map[*turn]*watch),
 	}
 	c.process = newProcess(settings{
-		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas,
+		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas, queue: true,
 		repairOrphans: options.RepairOrphans, events: options.OnEvent != nil,
 		sendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
 		wall:      func() int64 { return time.Now().UnixMicro() },
 	}, lent.Random)
-	c.host = c
+	c.host, c.servers = c, master{c}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
 	c.batcher.timer = c.batcherTimer(&c.batcher)
+	c.batchers = []*batcher{&c.batcher}
 	return c
 }
 
@@ -342,12 +345,4 @@ func deliverEvents(f func(Event), events <-chan Event, stopped <-chan struct{}) 
 			}
 		}
 	}
-}
-
-// server is the engine's part of a node.
-type server struct {
-	node      *node
-	store     driver.Store
-	batcher   batcher
-	openCalls atomic.Int64 // calls in the driver
 }

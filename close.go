@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -96,13 +95,14 @@ func (c *core) close() error {
 func (c *core) shutDown() error {
 	c.dropDelayed() // or it would be sent after its cleanup
 	calls, repeats := c.process.shutDown(c.clock.Now())
+	c.servers.close()
 	c.unlock()
 
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
 	defer cancel()
 	away := c.details.Remove(ctx)
-	err := c.runCleanups(ctx, calls)
-	if later := c.runCleanups(ctx, c.awaitInflight(ctx)); err == nil {
+	err := c.servers.runCleanups(ctx, calls)
+	if later := c.servers.runCleanups(ctx, c.awaitInflight(ctx)); err == nil {
 		err = later
 	}
 	if err == nil {
@@ -116,11 +116,11 @@ func (c *core) shutDown() error {
 
 // repeatCancels sends once more what was answered before, in a quarter of a second. It is owed to
 // nobody: whether it was done does not matter.
-func (c *core) repeatCancels(ctx context.Context, repeats []cleanupCall) {
+func (c *core) repeatCancels(ctx context.Context, repeats []driver.Call) {
 	if len(repeats) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
 		defer cancel()
-		_ = c.runCleanups(ctx, repeats)
+		_ = c.servers.runCleanups(ctx, repeats)
 	}
 }
 
@@ -138,27 +138,12 @@ func (c *core) awaitEvents() {
 	}
 }
 
-// runCleanups makes the calls; see runQuorumCleanups for a quorum.
-func (c *core) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
-	if c.nodes != nil {
-		return c.runQuorumCleanups(ctx, cleanups)
-	}
-	calls := make([]driver.Call, len(cleanups))
-	for i := range cleanups {
-		calls[i] = cleanups[i].call
-	}
-	return call.Repeat(ctx, c.store, calls)
-}
-
 // awaitInflight waits until the requests under way have come back, or ctx ends, and
 // returns the cleanups for those that may have run after their cleanup.
-func (c *core) awaitInflight(ctx context.Context) []cleanupCall {
+func (c *core) awaitInflight(ctx context.Context) []driver.Call {
 	for began := c.clock.Now(); ; {
 		c.mu.Lock()
-		busy, late := c.inflight, c.lateCleanups
-		if c.quorum != nil {
-			busy = c.quorum.awaited(c.clock.Now().Sub(began))
-		}
+		busy, late := c.servers.awaited(c.clock.Now().Sub(began)), c.lateCleanups
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {
 			return late
@@ -168,67 +153,4 @@ func (c *core) awaitInflight(ctx context.Context) []cleanupCall {
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
-}
-
-// runQuorumCleanups makes what Close has to do on each node, side by side. It returns when a
-// majority has and the others had their time for it, or ctx ends: what stays behind on
-// a minority would keep the name from a quorum that lacks another node, for a ttl.
-func (c *core) runQuorumCleanups(ctx context.Context, cleanups []cleanupCall) error {
-	type outcome struct {
-		node *server
-		err  error
-	}
-	done := make(chan outcome, len(c.nodes))
-	for _, n := range c.nodes {
-		var calls []driver.Call
-		for _, one := range cleanups {
-			if one.node == n.node {
-				calls = append(calls, one.call)
-			}
-		}
-		go func() { done <- outcome{n, call.Repeat(ctx, n.store, calls)} }()
-	}
-	open := map[*server]bool{}
-	for _, n := range c.nodes {
-		open[n] = true
-	}
-	good := 0
-	var err error
-	var over <-chan time.Time
-	for len(open) > 0 {
-		select {
-		case o := <-done:
-			delete(open, o.node)
-			if o.err == nil {
-				good++
-			} else {
-				err = o.err
-			}
-		case <-over:
-			return nil
-		}
-		if good >= c.quorum.need && over == nil {
-			over = time.After(c.closeGrace(open))
-		}
-	}
-	if good >= c.quorum.need {
-		return nil
-	}
-	return err
-}
-
-// closeGrace is how long Close waits for these nodes when a majority has confirmed: as
-// long as a ballot would. For a node that is silent it has 20 ms: enough to send what that
-// node is owed, because what is not sent when Close returns is never sent.
-func (c *core) closeGrace(nodes map[*server]bool) (longest time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for n := range nodes {
-		patience := longestRemoval
-		if !n.node.silent.Load() {
-			patience = n.node.patience(&c.settings)
-		}
-		longest = max(longest, patience)
-	}
-	return longest
 }

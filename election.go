@@ -8,12 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Election chooses one of many candidates to lead until it resigns or its term is lost.
@@ -94,7 +90,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	cand := newCandidate(value)
+	cand := newCandidate(value, c.queue)
 	m := &Mutex{client: e.client, name: e.name, candidate: cand, MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
@@ -110,14 +106,15 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 type candidate struct {
 	number           int64
 	value            string      // in its ids
+	announces        bool        // the server pushes what it announces
 	nextAnnouncement clock.Timer // for the next announcement of the same term
 
 	proclaims  int64  // counts what it has proclaimed
 	proclaimed string // the newest of these
 }
 
-func newCandidate(value string) *candidate {
-	return &candidate{number: candidateCount.Add(1), value: value}
+func newCandidate(value string, announces bool) *candidate {
+	return &candidate{number: candidateCount.Add(1), value: value, announces: announces}
 }
 
 // newest is what it proclaimed last, or campaigned with.
@@ -159,7 +156,7 @@ func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 	u := lease.turn
 	n := u.local
 	c := lease.client.core
-	if c.quorum != nil {
+	if !cand.announces {
 		return
 	}
 	c.mu.Lock()
@@ -188,7 +185,7 @@ func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 func (c *core) resigned(lease *Lease) {
 	u := lease.turn
 	cand := u.local.candidate
-	if cand == nil {
+	if cand == nil || !cand.announces {
 		return
 	}
 	c.mu.Lock()
@@ -196,7 +193,7 @@ func (c *core) resigned(lease *Lease) {
 	if cand.nextAnnouncement.Fire != nil {
 		c.schedule.Stop(&cand.nextAnnouncement)
 	}
-	if !c.closed && c.quorum == nil {
+	if !c.closed {
 		u.local.announce(u, c.clock.Now())
 	}
 }
@@ -204,7 +201,7 @@ func (c *core) resigned(lease *Lease) {
 // freedAfterGrace tells the observers that the name is free after Grace, without a Release. Before
 // Redis has answered that, it would say that this candidate leads.
 func (c *core) freedAfterGrace(u *turn) {
-	if u.local.candidate == nil || c.quorum != nil {
+	if cand := u.local.candidate; cand == nil || !cand.announces {
 		return
 	}
 	go func(given <-chan struct{}) {
@@ -246,23 +243,6 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	view, err := e.leader(ctx, k, c.patience())
+	view, err := c.servers.leader(ctx, e.name, k, c.patience())
 	return Leader(view.Leader), err
-}
-
-func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (election.View, error) {
-	c := e.client.core
-	if c.quorum != nil {
-		leader, err := c.quorumLeader(ctx, e.name, k)
-		return election.View{Leader: leader}, err
-	}
-	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
-	if err != nil {
-		return election.View{}, wire.Unanswered(e.name, k.Lock(), err)
-	}
-	view, err := election.Decode(c.client, reply)
-	if err != nil {
-		return election.View{}, wire.Failure(e.name, nil, err)
-	}
-	return view, nil
 }

@@ -101,7 +101,7 @@ func (c *core) enterShared(name string, s *shared, w *pending, blocking bool) er
 // asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
 // nothing. A try fails here if a name is in use in this process.
 func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) {
-	together := c.quorum == nil && len(names) > 1
+	together := c.queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
 		k, err := keysOf(c.options.Prefix, name)

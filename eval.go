@@ -62,8 +62,8 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		return nil, err
 	}
 	c, u, n := l.client.core, l.turn, l.turn.local
-	if c.quorum != nil {
-		return nil, notOnQuorum(n.name, "Lease.Eval (package fence checks the token where you write)")
+	if err := c.servers.lacks(n.name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
+		return nil, err
 	}
 	if n.shared != nil {
 		return nil, errNotShared(n.name, "Lease.Eval")

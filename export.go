@@ -34,9 +34,10 @@ func (l *Lease) Export() (string, error) {
 	defer l.mu.Unlock()
 	u := l.turn
 	c := l.client.core
+	lacks := c.servers.lacks(l.Name(), "Export")
 	switch {
-	case c.quorum != nil:
-		return "", notOnQuorum(l.Name(), "Export")
+	case lacks != nil:
+		return "", lacks
 	case u.local.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
 	case u.local.noRenew():

@@ -31,8 +31,10 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
 	case !n.noRenew():
 		return wire.Failure(n.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
-	case l.client.quorum != nil && ttl > n.ttl():
-		return notOnQuorum(n.name, "Extend by more than the ttl of the Mutex")
+	case ttl > n.ttl():
+		if err := l.client.servers.lacks(n.name, "Extend by more than the ttl of the Mutex"); err != nil {
+			return err
+		}
 	}
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -18,7 +19,7 @@ func (c *core) send(r *request) {
 		return
 	}
 	var ctx context.Context
-	if r.node == nil && !renews(r.call.Script) && r.call.Script != script.Held && r.call.Script != script.SharedHeld {
+	if r.part == nil && !renews(r.call.Script) && r.call.Script != script.Held && r.call.Script != script.SharedHeld {
 		ctx = c.bounds.Attempt(c.ctx, r.sent, r.attempt)
 	}
 	if n := len(r.parts); n > 0 {
@@ -26,6 +27,8 @@ func (c *core) send(r *request) {
 	}
 	c.outbox = append(c.outbox, sending{r, ctx})
 }
+
+func (c *core) notBefore(string) clock.Instant { return 0 }
 
 func (c *core) deliver(w *waiter, o outcome) {
 	o.err = publicError(o.err)
@@ -62,8 +65,8 @@ func (c *core) whenDone(what any) <-chan struct{} {
 }
 
 // whenCleaned is closed when that is undone.
-func (c *core) whenCleaned(u *cleanupGroup) <-chan struct{} {
-	if u.open <= 0 {
+func (c *core) whenCleaned(u *removal) <-chan struct{} {
+	if u.ended {
 		return alreadyClosed
 	}
 	return c.whenDone(u)

@@ -15,14 +15,14 @@ import (
 var pure = []string{
 	"process.go", "local_name.go", "ask.go", "turn.go", "tenure.go", "renew.go", "release.go", "cleanup.go", "request.go",
 	"hold.go", "waiter.go", "group.go", "shared.go", "smaller.go", "check.go", "norenew.go", "dedicated.go", "replicas.go", "seen.go", "subscriber.go", "fault.go",
-	"quorum_nodes.go", "quorum_ballot.go", "quorum_renew.go", "quorum_yield.go",
+	"poll.go",
 }
 
 // The files that decide about locks do no I/O, read no clock, start nothing and wait for
 // nothing: what they do depends on their input alone. They do not know the engine either, nor
 // what is public.
 func TestDecisionsArePure(t *testing.T) {
-	engine := []string{"core", "Client", "Lease", "server", "keeper", "watch", "pending"}
+	engine := []string{"core", "Client", "Lease", "node", "keeper", "watch", "pending"}
 	clocks := []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Sleep", "Tick"}
 	public := exportedBy(t, func(name string) bool { return !slices.Contains(pure, name) })
 	for _, name := range pure {

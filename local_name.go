@@ -3,6 +3,7 @@ package holdfast
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -60,10 +61,8 @@ type localName struct {
 	fresh           *tenure       // the id that it queues again, or nil
 	releaseDone     *turn         // takes the outcome for Release
 	releaseDeadline clock.Instant // until when Release waits for the answer
-	ballot          *ballot       // on a quorum: the try in flight
-	nodeKeys        *nodeKeys     // on a quorum; nil until they are needed
-	ballots         ballotHistory
-	shared          *shared // of a shared kind; nil for a mutex
+	place           *ballot.Place // on a quorum: where it asks from
+	shared          *shared       // of a shared kind; nil for a mutex
 
 	candidate *candidate // nil: of callers that lock the name as a Mutex
 	dedicated *dedicated // nil: with owner and ttl of the Client
@@ -88,7 +87,7 @@ func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter,
 			return nil, &badName{name, err.Error()}
 		}
 		n = p.newName(key, name, k, nil)
-		n.candidate, n.dedicated, n.askAt = cand, own, p.quorum.yieldsUntil(name)
+		n.candidate, n.dedicated, n.askAt = cand, own, p.host.notBefore(name)
 	} else if w.try && n.busy() {
 		return nil, n.held(now)
 	}
@@ -141,7 +140,7 @@ func (n *localName) busy() bool {
 }
 
 // abandon removes a waiter whose call does not wait any longer. It returns the tenure that is
-// left of this call in Redis; nil: none, or on a quorum what is undone in the background.
+// left of this call in Redis; nil: none, or without a queue what is undone in the background.
 func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	if !w.listed {
 		return nil
@@ -151,7 +150,7 @@ func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	n.waiters.remove(w)
 	n.step(now)
 	switch {
-	case p.quorum != nil || n.waiters.n > 0 || t == nil:
+	case !p.queue || n.waiters.n > 0 || t == nil:
 	case t.phase == releasing && n.fresh != nil: // its unlock queues another
 		return n.fresh
 	case t.phase == past || t.phase == releasing: // leaving: it was not confirmed yet
@@ -228,10 +227,7 @@ func (p *process) end(t *tenure, now clock.Instant) {
 	delete(p.tenures, t.id)
 	held := t.phase >= holding
 	t.setPhase(past)
-	if t.wantedUntil > now {
-		p.quorum.yieldName(t.local.name, t.wantedUntil, now)
-	}
-	if held && t.mayRunLate && p.quorum == nil { // an earlier lock may yet come
+	if held && t.mayRunLate { // an earlier lock may yet come
 		p.cancelTenure(t, now)
 	}
 	if n := t.local; n.tenure == t {

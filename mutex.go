@@ -222,8 +222,8 @@ func (m *Mutex) checkHold() error {
 	if m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0 {
 		panic(fmt.Sprintf("holdfast: Mutex.MinHold is %v, Mutex.MaxHold is %v: they must not be negative, and MinHold at most %v", m.MinHold, m.MaxHold, MaxMinHold))
 	}
-	if m.MinHold > 0 && m.client.quorum != nil {
-		return notOnQuorum(m.name, "Mutex.MinHold")
+	if m.MinHold > 0 {
+		return m.client.servers.lacks(m.name, "Mutex.MinHold")
 	}
 	return nil
 }
@@ -255,8 +255,8 @@ func (m *Mutex) checkDedicated() error {
 	if m.TTL != 0 && (m.TTL < MinTTL || m.TTL > MaxTTL || m.TTL%time.Millisecond != 0) {
 		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
 	}
-	if m.client.quorum != nil && m.TTL > MaxQuorumTTL {
-		return notOnQuorum(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
+	if m.TTL > MaxQuorumTTL {
+		return m.client.servers.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 		defer c.observe(k, changed)()
 		var seen election.Sight
 		for {
-			view, err := e.leader(ctx, k, c.attempt())
+			view, err := c.servers.leader(ctx, e.name, k, c.attempt())
 			if ctx.Err() != nil {
 				return
 			}
@@ -92,9 +92,9 @@ func (c *core) awaitChange(ctx context.Context, changed <-chan struct{}, pause t
 }
 
 // observe notifies a channel each time that an election may have changed, until leave is
-// called. On a quorum nobody announces.
+// called. Without pushes nobody announces.
 func (c *core) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
-	if c.quorum != nil {
+	if !c.queue {
 		return func() {}
 	}
 	c.mu.Lock()

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/memory"
@@ -14,7 +15,6 @@ import (
 type process struct {
 	settings
 	host     host
-	quorum   *quorum // nil on one master
 	random   func() uint64
 	client   string // our part of every id
 	idHead   string
@@ -42,12 +42,13 @@ type process struct {
 	cleanups       map[*cleanup]struct{}
 	cancels        memory.Bounded[*cleanup] // those that cancel an id, one for each
 	removals       map[string]*tenure       // by id
-	lateCleanups   []cleanupCall            // what undoes lock requests that came back after Close
+	lateCleanups   []driver.Call            // what undoes lock requests that came back after Close
 }
 
 // host does what a process wants done. No method blocks or calls the process.
 type host interface {
 	send(r *request)                        // as soon as the mutex is released
+	notBefore(name string) clock.Instant    // until when a name is left to waiters of other Clients; 0: it is not
 	deliver(w *waiter, o outcome)           // what a call gets
 	answer(r *request, err error)           // of a request that a call may wait for
 	left(u *turn, err error)                // its name was given back, or nobody knows
@@ -71,6 +72,7 @@ type settings struct {
 	repairOrphans time.Duration
 	events        bool         // somebody wants them
 	sharded       bool         // the store is a Cluster
+	queue         bool         // the server keeps a queue and pushes; else waiters poll
 	sendsOnce     func() bool  // the store never repeats a call; one that is not open yet does not know
 	wall          func() int64 // microseconds of the wall clock
 }

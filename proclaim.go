@@ -26,9 +26,10 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
 	c, cand := l.client.core, u.local.candidate
 	value = cmp.Or(value, c.options.Owner)
+	lacks := c.servers.lacks(l.Name(), "Proclaim")
 	switch {
-	case c.quorum != nil:
-		return notOnQuorum(l.Name(), "Proclaim")
+	case lacks != nil:
+		return lacks
 	case cand == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}

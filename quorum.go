@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
@@ -18,7 +17,10 @@ const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
 
 // QuorumClient locks names on a majority of independent masters. It is safe for
 // concurrent use. It has only what a quorum can do: see [NewQuorum].
-type QuorumClient struct{ client *Client }
+type QuorumClient struct {
+	client *Client
+	quorum *quorum
+}
 
 // QuorumOptions are the settings of a [QuorumClient]. Each field means the same as in
 // [Options]. Nil QuorumOptions mean the defaults.
@@ -60,23 +62,16 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	if err := checkQuorum(id, v.TTL, len(stores)); err != nil {
 		panic("holdfast: NewQuorum: " + err.Error())
 	}
-	q := &quorum{id: id, need: majority.Of(len(stores))}
 	for i, store := range stores {
 		if store == nil || store.Sharded() {
 			panic(fmt.Sprintf("holdfast: NewQuorum: store %d is nil or a Redis Cluster: a node of a quorum is one master", i+1))
 		}
-		q.nodes = append(q.nodes, &node{number: i})
 	}
 	c := newCore(v, stores[0])
-	q.p, c.quorum = c.process, q
-	for i, n := range q.nodes {
-		s := &server{node: n, store: stores[i]}
-		s.batcher.timer = c.batcherTimer(&s.batcher)
-		c.nodes = append(c.nodes, s)
-	}
+	q := newQuorum(c, id, stores)
 	// Nothing is pushed: no name waits for a subscription, none is opened.
 	c.sub = &subscriber{p: c.process, wanted: true, confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
-	front := &QuorumClient{c.start()}
+	front := &QuorumClient{client: c.start(), quorum: q}
 	front.client.front = front
 	return front
 }
@@ -110,7 +105,7 @@ func (q *QuorumClient) LocalState() []LocalState { return q.client.LocalState() 
 func (q *QuorumClient) Owner() string { return q.client.Owner() }
 
 // Quorum returns the quorum-id. All processes of a quorum have the same one.
-func (q *QuorumClient) Quorum() string { return q.client.quorum.id }
+func (q *QuorumClient) Quorum() string { return q.quorum.id }
 
 // ID returns the hash that identifies this client, like [Client.ID]. It is not the
 // quorum-id: see [QuorumClient.Quorum].

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
@@ -13,8 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// quorumLeader returns the leader that a majority of the nodes has, if there is one.
-func (c *core) quorumLeader(callers context.Context, name string, k *keyspace.Keys) (election.Leader, error) {
+// leader returns the leader that a majority of the nodes has, if there is one.
+func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, _ time.Duration) (election.View, error) {
+	c, need := q.c, q.ballot.Need()
 	ctx, cancel := context.WithTimeout(callers, c.patience())
 	defer cancel()
 	ask := func(ctx context.Context, i int) (election.Leader, error) {
@@ -38,16 +40,16 @@ func (c *core) quorumLeader(callers context.Context, name string, k *keyspace.Ke
 		return leader, nil
 	}
 	agreed := func(all []election.Leader) bool {
-		_, ok := election.Agreed(all, c.quorum.need)
+		_, ok := election.Agreed(all, need)
 		return ok
 	}
 	all, errs := majority.Ask(ctx, len(c.nodes), ask, agreed)
 	switch {
 	case callers.Err() != nil:
-		return election.Leader{}, callers.Err()
-	case len(all) < c.quorum.need:
-		return election.Leader{}, wire.Failure(name, ErrUnreachable, &QuorumError{Need: c.quorum.need, Nodes: errs})
+		return election.View{}, callers.Err()
+	case len(all) < need:
+		return election.View{}, wire.Failure(name, ErrUnreachable, &QuorumError{Need: need, Nodes: errs})
 	}
-	leader, _ := election.Agreed(all, c.quorum.need)
-	return leader, nil
+	leader, _ := election.Agreed(all, need)
+	return election.View{Leader: leader}, nil
 }

@@ -1,170 +1,234 @@
 package holdfast
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/ballot"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// quorum is how a tenure is won, renewed and ended on several masters. Local
-// names, turns, deadlines and the schedule are those of one master; only the requests and
-// the nodes that must answer differ. docs/quorum.md has the protocol. Guarded
-// by the core's mutex.
+// quorum is the host of a process whose names are locked on a quorum. What the process sends it
+// takes to the nodes: what is asked of them, and which must have answered, is decided in its
+// ballot. Guarded by the core's mutex. Its method leader is in quorum_leader.go.
 type quorum struct {
-	p           *process
-	id          string
-	need        int // a majority
-	nodes       []*node
-	newestToken int64 // newest token seen
-
-	yields map[string]clock.Instant // by name: until when it is left to a waiter elsewhere
+	host   // for all else
+	c      *core
+	id     string
+	ballot *ballot.Ballot
+	timer  clock.Timer // of what is due in the ballot
 }
 
-// node is one master of a quorum. Guarded by the core's mutex, except silent.
+// node is one master of a quorum. Guarded by the core's mutex, except openCalls.
 type node struct {
-	number     int
-	usualTrip  time.Duration // round trip, lately; 0: not known
-	inflight   int           // requests that have not come back
-	lastAnswer clock.Instant // when it last answered, or was first asked of what it owes
-
-	staleIDs map[string]bool       // ids that are being ended here, because they were seen
-	owed     map[string]*localName // ids of lost ballots that may yet reach it: it was silent
-
-	silent atomic.Bool // it did not answer in time: nobody waits for it until it does
+	quorum    *quorum
+	number    int
+	store     driver.Store
+	openCalls atomic.Int64 // calls in the driver
 }
 
-// owes notes an id that may have to be taken off it.
-func (n *node) owes(id string, local *localName) {
-	if n.owed == nil {
-		n.owed = map[string]*localName{}
+// newQuorum makes a core one of a quorum.
+func newQuorum(c *core, id string, stores []driver.Store) *quorum {
+	q := &quorum{host: c, c: c, id: id}
+	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.attempt(), Random: c.jitter}, q)
+	q.timer = clock.Timer{Fire: q.tick}
+	c.process.host, c.servers, c.queue, c.batchers = q, q, false, nil
+	for i, store := range stores {
+		b := &batcher{ofNode: true}
+		b.timer = c.batcherTimer(b)
+		c.batchers = append(c.batchers, b)
+		c.nodes = append(c.nodes, &node{quorum: q, number: i, store: store})
 	}
-	n.owed[id] = local
+	return q
 }
 
-// returned notes the result of a request to the node.
-func (n *node) returned(r *request, err error, now clock.Instant) {
-	n.inflight--
-	if _, refused := wire.AsServerError(err); err != nil && !refused {
-		n.silent.Store(true)
+// send asks the ballot. It answers each try in time, so the process itself gives none up.
+func (q *quorum) send(r *request) {
+	a := &ballot.Request{ID: r.call.Args[0], Place: q.placeOf(r.local), Sent: r.sent, Attempt: r.attempt, For: r}
+	r.unsent = false
+	switch r.call.Script {
+	case script.Lock:
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.local.waiters.anyBlocking(), q.c.wall()
+		r.attempt, r.onAnswer = time.Hour, (*request).tryAnswered
+	case script.Renew:
+		a.Kind = ballot.Renew
+	case script.Held:
+		a.Kind = ballot.Held
+	case script.Unlock:
+		if a.Kind = ballot.Unlock; r.tenure == nil { // in the background
+			a.Kind, a.Owned = ballot.Undo, true
+		}
+	case script.Cancel:
+		a.Kind = ballot.Undo
+	default:
+		panic("holdfast: a quorum was asked for " + r.call.Script.Name)
+	}
+	q.ballot.Ask(a)
+	q.arm(r.sent)
+}
+
+func (q *quorum) placeOf(n *localName) *ballot.Place {
+	if n.place == nil {
+		n.place = ballot.NewPlace(n.name, n.keys, n.ttl())
+	}
+	return n.place
+}
+
+func (q *quorum) tick(now clock.Instant) {
+	q.ballot.Tick(now)
+	q.arm(now)
+}
+
+// arm sets the timer to when the ballot has something to do.
+func (q *quorum) arm(now clock.Instant) {
+	if next := q.ballot.Next(); next < clock.Never {
+		q.c.schedule.Set(&q.timer, max(next, now), now)
 		return
 	}
-	n.silent.Store(false)
-	n.lastAnswer = now
-	took := now.Sub(r.sent)
-	if n.usualTrip == 0 {
-		n.usualTrip = took
-	}
-	n.usualTrip += (took - n.usualTrip) / 8
+	q.c.schedule.Stop(&q.timer)
 }
 
-// patience is how long a decision waits for the node: a few times its usual
-// round trip. Whether a lock is won never depends on it, only when a try is
-// given up.
-func (n *node) patience(o *settings) time.Duration {
-	if n.usualTrip == 0 {
-		return min(o.attempt(), 500*time.Millisecond)
-	}
-	return min(4*n.usualTrip+25*time.Millisecond, o.attempt())
+// Send implements ballot.Host.
+func (q *quorum) Send(c *ballot.Call) {
+	q.host.send(&request{call: c.Call, part: c, sent: c.Sent, attempt: c.Attempt})
 }
 
-// nodeKeys are the keys of a name on each node, as scripts want them.
-type nodeKeys struct {
-	lock   [4]string // lock, fence, marker and wanted; most scripts take fewer
-	unlock [2]string // lock and wanted
-}
-
-func (n *localName) onNodes() *nodeKeys {
-	if n.nodeKeys == nil {
-		lock, wanted := n.keys.Lock(), n.keys.Wanted()
-		n.nodeKeys = &nodeKeys{[4]string{lock, n.keys.Fence(), keyspace.Marker, wanted}, [2]string{lock, wanted}}
-	}
-	return n.nodeKeys
-}
-
-// send notes a request to one node; see core.send.
-func (q *quorum) send(n *node, s *driver.Script, local *localName, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
-	keys := local.onNodes().lock[:3]
-	switch s {
-	case script.QuorumLock:
-		keys = local.nodeKeys.lock[:]
-	case script.QuorumRaise:
-		keys = keys[:2]
-	case script.QuorumUnlock:
-		keys = local.nodeKeys.unlock[:]
-	}
-	r := &request{
-		call: driver.Call{Script: s, Keys: keys, Args: args}, local: local, tenure: t, node: n,
-		sent: now, attempt: q.p.attempt(), onAnswer: answered,
-	}
-	if n.inflight == 0 {
-		n.lastAnswer = max(n.lastAnswer, now) // it owes nothing from before
-	}
-	if n.inflight++; n.inflight > maxHanging && now.Sub(n.lastAnswer) > n.patience(&q.p.settings) {
-		n.silent.Store(true)
-	}
-	q.p.host.send(r)
-	return r
-}
-
-// awaited is how many answers Close still waits for: until a majority owes none, and each node
-// that owes one had its patience.
-func (q *quorum) awaited(waited time.Duration) int {
-	quiet, slow := 0, 0
-	for _, n := range q.nodes {
-		switch {
-		case n.inflight == 0:
-			quiet++
-		case !n.silent.Load() && waited < n.patience(&q.p.settings):
-			slow++
+// Answer implements ballot.Host.
+func (q *quorum) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
+	if denied := (*ballot.Denied)(nil); errors.As(err, &denied) {
+		err = &minority{need: denied.Need, nodes: denied.Nodes}
+		if denied.Final {
+			err = &wire.Final{Sentinel: cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum), Err: err}
 		}
 	}
-	return max(slow, q.need-quiet)
+	r := asked.For.(*request)
+	r.onAnswer(r, a, err, now)
 }
 
-// cleanUp takes an id off all nodes, in the background, until it has expired; held: the name
-// was ours by it. It is undone when that has ended on a majority: done, or refused for good.
-func (q *quorum) cleanUp(id string, local *localName, held bool, now, until clock.Instant) *cleanupGroup {
-	until = min(until, now.Add(local.ttl())) // there is no queue in which it could stand longer
-	u := &cleanupGroup{q.p, q.need}
-	args := []string{id}
-	if held {
-		args = q.unlockArgs(id)
+// versionIn returns the error of a node on which another version of the protocol uses the name, if
+// there is one.
+func versionIn(errs []error) error {
+	for _, err := range errs {
+		if errors.Is(err, wire.ErrVersion) {
+			return err
+		}
 	}
-	for _, n := range q.nodes {
-		q.unlockOn(n, args, local, now, until).group = u
+	return nil
+}
+
+// Failed implements ballot.Host.
+func (q *quorum) Failed(name string, c *ballot.Call, err error) {
+	q.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", name, "script", c.Script.Name, "error", err)
+}
+
+func (q *quorum) notBefore(name string) clock.Instant { return q.ballot.NotBefore(name) }
+
+func (q *quorum) dropped(r *request) { q.ballot.Dropped(r.part) }
+
+func (q *quorum) close() { q.ballot.Close() }
+
+func (q *quorum) awaited(waited time.Duration) int { return q.ballot.Busy(waited) }
+
+// runCleanups makes what Close has to do on each node, side by side: what the ballot says is owed. It
+// returns when a majority has and the others had their time for it, or ctx ends: what stays
+// behind on a minority would keep the name from a quorum that lacks another node, for a ttl.
+func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
+	type outcome struct {
+		node int
+		err  error
 	}
-	return u
-}
-
-// cleanUpOn takes an id that was not the holder's off one node.
-func (q *quorum) cleanUpOn(n *node, id string, local *localName, now, until clock.Instant) {
-	q.unlockOn(n, []string{id}, local, now, until)
-}
-
-func (q *quorum) unlockOn(n *node, args []string, local *localName, now, until clock.Instant) *cleanup {
-	return q.p.startCleanup(&cleanup{call: driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: args}, local: local, node: n, until: until}, now)
-}
-
-// cancelStaleID is process.cancelStaleID for one node: others need not have the id.
-func (q *quorum) cancelStaleID(n *node, id string, now clock.Instant) {
-	local := q.p.nameOfID(id)
-	if local == nil || n.staleIDs[id] {
-		return
+	q.c.mu.Lock()
+	calls := make([][]driver.Call, len(q.c.nodes))
+	for _, c := range q.ballot.Owed() {
+		calls[c.Node] = append(calls[c.Node], c.Call)
 	}
-	if n.staleIDs == nil {
-		n.staleIDs = map[string]bool{}
+	q.c.mu.Unlock()
+	done := make(chan outcome, len(q.c.nodes))
+	open := map[int]bool{}
+	for i, n := range q.c.nodes {
+		open[i] = true
+		go func() { done <- outcome{i, call.Repeat(ctx, n.store, calls[i])} }()
 	}
-	n.staleIDs[id] = true
-	q.cleanUpOn(n, id, local, now, now.Add(local.ttl()))
+	good := 0
+	var err error
+	var over <-chan time.Time
+	for len(open) > 0 {
+		select {
+		case o := <-done:
+			delete(open, o.node)
+			if o.err == nil {
+				good++
+			} else {
+				err = o.err
+			}
+		case <-over:
+			return nil
+		}
+		if good >= q.ballot.Need() && over == nil {
+			over = time.After(q.closeGrace(open))
+		}
+	}
+	if good >= q.ballot.Need() {
+		return nil
+	}
+	return err
 }
 
-// maxHanging is how many calls may hang in one driver: then no more are begun.
-const maxHanging = 64
+// closeGrace is how long Close waits for these nodes when a majority has confirmed. For one that is
+// silent it has 20 ms: enough to send what that node is owed, because what is not sent when
+// Close returns is never sent.
+func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
+	q.c.mu.Lock()
+	defer q.c.mu.Unlock()
+	for i := range nodes {
+		longest = max(longest, q.ballot.Grace(i, longestRemoval))
+	}
+	return longest
+}
 
-var errSilent = errors.New("the node does not answer")
+func (q *quorum) lacks(name, what string) error {
+	return wire.Failure(name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what))
+}
+
+// returned takes what came back from a node. A quorum has nodes that fail and nodes that answer
+// all the time, so an error says nothing about the others.
+func (q *quorum) returned(r *request, a wire.Answer, err error, now clock.Instant) {
+	if err == nil {
+		q.c.lastAnswer = now
+	}
+	q.ballot.Answered(r.part, a, r.explained(err), now)
+	q.arm(now)
+}
+
+// eval runs a call. A node that hangs must not collect goroutines.
+func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
+	defer n.openCalls.Add(-1)
+	if n.hangs() {
+		return nil, ballot.ErrNotSent
+	}
+	return n.store.Eval(ctx, call)
+}
+
+// evalAll is eval for calls that travel together.
+func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	defer n.openCalls.Add(-1)
+	if n.hangs() {
+		return slices.Repeat([]driver.Result{{Err: ballot.ErrNotSent}}, len(calls))
+	}
+	return n.store.EvalAll(ctx, calls)
+}
+
+// hangs counts one more call in the driver, and reports whether too many hang there to begin
+// it.
+func (n *node) hangs() bool {
+	return n.openCalls.Add(1) > ballot.MostCalls && n.quorum.ballot.Silent(n.number)
+}

@@ -54,6 +54,7 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	// that, or where the lock key may have expired on the way.
 	t.minHold.until = 0 // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
+	n.askAt = n.p.host.notBefore(n.name)
 	if a.Word == "dropped" { // the queue has yet to be handed over
 		n.p.handOverAfterSplit(t.id, n, now)
 	}
@@ -123,7 +124,7 @@ func (n *localName) sendRelease(now clock.Instant) {
 	t.setPhase(releasing)
 	n.lingerUntil = 0
 	n.fresh = nil
-	if n.waiters.anyBlocking() && n.sub.confirmed && n.p.quorum == nil {
+	if n.waiters.anyBlocking() && n.sub.confirmed && n.p.queue {
 		n.fresh = n.p.newTenure(n)
 		n.fresh.firstSent, n.fresh.sentWait = now, true
 	}
@@ -132,10 +133,6 @@ func (n *localName) sendRelease(now clock.Instant) {
 }
 
 func (n *localName) sendUnlock(now clock.Instant) {
-	if q := n.p.quorum; q != nil {
-		q.release(n, now)
-		return
-	}
 	id := ""
 	if n.fresh != nil {
 		id = n.fresh.id

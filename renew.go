@@ -24,7 +24,6 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
-	attempt := n.patienceToRenew(t, now)
 	t.renewAt = next
 	if n.noRenew() {
 		t.verifySince = now
@@ -33,12 +32,7 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		t.renewal = n.check(t, now)
 		return
 	}
-	if q := n.p.quorum; q != nil {
-		t.renewal = q.renew(n, t, now, attempt)
-	} else {
-		t.renewal = n.renewOnMaster(t, now)
-		t.renewal.attempt = attempt
-	}
+	t.renewal = n.sendRenewal(t, now)
 	t.expiry = max(t.expiry, now.Add(n.ttl()))
 	t.minHold.sent(t.renewal, now)
 }
@@ -50,8 +44,7 @@ func (n *localName) patienceToRenew(t *tenure, now clock.Instant) time.Duration 
 
 const longestRenewal = 3 * time.Second
 
-// renewOnMaster is renew on one master.
-func (n *localName) renewOnMaster(t *tenure, now clock.Instant) *request {
+func (n *localName) sendRenewal(t *tenure, now clock.Instant) *request {
 	args, minTTL := n.renewArgs(t, now, 0)
 	r := n.p.sendScript(script.Renew, n, t, now, args, (*request).renewAnswered)
 	r.minTTL = minTTL
@@ -184,14 +177,9 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	u := n.turn
 	n.turn = nil
 	n.p.end(t, now)
-	if n.p.quorum == nil {
-		n.p.cancelStaleID(a.Holder, now)
-	}
+	n.p.cancelStaleID(a.Holder, now)
 	if why != stolen {
 		n.p.renewAllSoon(now) // it may not be alone
-	}
-	if q := n.p.quorum; q != nil {
-		q.cleanUp(t.id, n, true, now, t.expiry) // a minority still has it
 	}
 	if n.shared.isShrunk() { // one of its ids was stolen, another may stand
 		n.cleanUp(t, now)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -17,7 +18,7 @@ type request struct {
 	local     *localName
 	tenure    *tenure       // whose id it speaks of
 	minTTL    time.Duration // of a renewal: how long the lock key has to live, beyond the ttl
-	node      *node         // of a quorum; nil on one master
+	part      *ballot.Call  // what a node of a quorum is to answer; nil: it is no such request
 	sent      clock.Instant // read before it was sent: what the answer proves begins here
 	attempt   time.Duration
 	unsent    bool          // a renewal that no pipeline has taken yet
@@ -33,28 +34,17 @@ type request struct {
 
 // handleAnswer takes an answer, or the reason why there is none.
 func (p *process) handleAnswer(r *request, a wire.Answer, err error, now clock.Instant) {
-	if r.node != nil {
-		r.node.returned(r, err, now)
-	}
 	if p.closed {
-		switch id := r.lockedID(); {
-		case id != "" && p.exportedIDs.Of(id) == nil: // it may have run after its cancel
-			p.lateCleanups = append(p.lateCleanups, p.endCalls(id, r.local, script.Cancel, r.node, now)...)
-		case r.call.Script == script.QuorumUnlock && err != nil && wire.Transient(err): // others have sufficed
-			p.lateCleanups = append(p.lateCleanups, cleanupCall{r.call, r.node})
+		if id := r.lockedID(); id != "" && p.exportedIDs.Of(id) == nil { // it may have run after its cancel
+			p.lateCleanups = append(p.lateCleanups, p.endCall(id, r.local, script.Cancel, now))
 		}
 		return
 	}
-	err = wire.WithoutContext(err)
-	if said, ok := wire.AsServerError(err); ok {
-		err = wire.Explain(said, r.call.Keys[0])
-	}
+	err = r.explained(err)
 	if err == nil {
 		p.lastAnswer = now
 	}
-	if r.node != nil {
-		// A quorum has nodes that fail and nodes that answer all the time.
-	} else if err != nil && wire.MayHaveMoved(err) {
+	if err != nil && wire.MayHaveMoved(err) {
 		p.netFailed = true
 	} else if p.netFailed {
 		// The store answers again, perhaps another server than before: a renewal
@@ -68,10 +58,19 @@ func (p *process) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 	r.onAnswer(r, a, err, now)
 }
 
+// explained is an error as people are to read it.
+func (r *request) explained(err error) error {
+	err = wire.WithoutContext(err)
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, r.call.Keys[0])
+	}
+	return err
+}
+
 // lockedID is the id that a request may have put into the lock key or the queue, if any.
 func (r *request) lockedID() string {
 	switch r.call.Script {
-	case script.Lock, script.SharedLock, script.QuorumLock, script.QuorumRepair, script.Adopt, script.Take, script.OnceLock:
+	case script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock:
 		return r.call.Args[0]
 	case script.Unlock:
 		if len(r.call.Args) > 2 {
@@ -113,6 +112,9 @@ func (p *process) sendScript(s *driver.Script, n *localName, t *tenure, now cloc
 		sent:     now,
 		attempt:  p.attempt(),
 		onAnswer: answered,
+	}
+	if s == script.Renew || s == script.Held {
+		r.attempt = n.patienceToRenew(t, now)
 	}
 	r.unsent = s == script.Renew && t.confirmed // else a caller waits for it: it has a WAIT of its own
 	p.host.send(r)

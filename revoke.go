@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrTenure means that the given tenure does not hold the name, or no longer. A
@@ -128,9 +127,4 @@ func (l *Lease) Revoked() (reason string, ok bool) {
 		return "", false
 	}
 	return lost.Reason, true
-}
-
-// notOnQuorum: a QuorumClient can't do this.
-func notOnQuorum(name, what string) error {
-	return wire.Failure(name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what))
 }

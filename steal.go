@@ -68,11 +68,11 @@ func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*s
 		return nil, err
 	}
 	k, err := c.openKeys(name)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = c.servers.lacks(name, "Mutex.Steal")
+	}
+	if err != nil {
 		return nil, err
-	case c.quorum != nil:
-		return nil, notOnQuorum(name, "Mutex.Steal")
 	}
 	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
 		return nil, wire.Failure(name, nil, err)

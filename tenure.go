@@ -61,11 +61,8 @@ type tenure struct {
 	servesUpTo     int64         // waiters up to this number still get a turn; 0: no recall yet
 	turns          int           // given so far
 	tokens         tokens.Blocks
-	quorumToken    int64 // on a quorum: the majority's
 	minHold        minHold
-	nodeReleases   *nodeReleases // on a quorum: which nodes have answered unlock
-	unlocks        int           // sent so far, cancels too, without those that have surely done nothing
-	wantedUntil    clock.Instant // on a quorum: until when another local name of this Client has asked again
+	unlocks        int // sent so far, cancels too, without those that have surely done nothing
 }
 
 // setPhase moves a tenure to its next phase.

@@ -23,7 +23,7 @@ type turn struct {
 	since       clock.Instant
 	until       clock.Instant // by MaxHold; 0: without end
 	grace       time.Duration // how long the lock key is kept for work that is stopping by then
-	releaseDone *cleanupGroup // closed when it was given back after that; nil: it was not yet
+	releaseDone *removal      // closed when it was given back after that; nil: it was not yet
 	shares      int
 	ended       atomic.Pointer[ending]
 }

@@ -1,21 +1,6 @@
 package clock
 
-import (
-	"container/heap"
-	"time"
-)
-
-// Timer is a place in a [Schedule]. There is no goroutine and no system timer for each. One
-// that is set must not be copied.
-type Timer struct {
-	Fire func(now Instant) // called by the loop of the Schedule's user; set it before Set
-
-	when  Instant
-	place int // in the heap, from 1 on; 0: not set
-}
-
-// When returns the time for which t was last set.
-func (t *Timer) When() Instant { return t.when }
+import "time"
 
 // Schedule is the heap of the timers of one Client, with the one system timer that wakes
 // its loop. The loop waits for C, then fires what is Due, then calls Rest. The mutex of
@@ -23,7 +8,7 @@ func (t *Timer) When() Instant { return t.when }
 type Schedule struct {
 	Held int // leases that are held: with any, the loop wakes up five times a second
 
-	timers timerHeap
+	timers Timers
 	sleep  *time.Timer // wakes the loop
 	until  time.Time   // when it will, by a clock that stands still in a suspend as it does
 	wakes  Instant     // the same by our clock, as computed at read
@@ -52,14 +37,7 @@ func (s *Schedule) Close() { s.sleep.Stop() }
 
 // Set makes t due at when, also if it was set for another time before.
 func (s *Schedule) Set(t *Timer, when, now Instant) {
-	switch {
-	case t.place == 0:
-		t.when = when
-		heap.Push(&s.timers, t)
-	case t.when != when:
-		t.when = when
-		heap.Fix(&s.timers, t.place-1)
-	}
+	s.timers.Set(t, when)
 	s.within(when.Sub(now), now)
 }
 
@@ -91,19 +69,10 @@ func (s *Schedule) every() time.Duration {
 }
 
 // Stop takes t out. It does nothing if t is not set.
-func (s *Schedule) Stop(t *Timer) {
-	if t.place > 0 {
-		heap.Remove(&s.timers, t.place-1)
-	}
-}
+func (s *Schedule) Stop(t *Timer) { s.timers.Stop(t) }
 
 // Due takes out the first timer that is due, and returns nil if none is.
-func (s *Schedule) Due(now Instant) *Timer {
-	if len(s.timers) == 0 || s.timers[0].when > now {
-		return nil
-	}
-	return heap.Pop(&s.timers).(*Timer)
-}
+func (s *Schedule) Due(now Instant) *Timer { return s.timers.Due(now) }
 
 // Relax lets the loop sleep on if nothing is held any more: what was to wake it may be
 // gone.
@@ -117,33 +86,8 @@ func (s *Schedule) Relax(now Instant) {
 // most 2 s, and at most 200 ms while anything is held.
 func (s *Schedule) Rest(now Instant) {
 	d := time.Hour
-	if len(s.timers) > 0 {
-		d = max(0, min(s.timers[0].when.Sub(now), s.every()))
+	if next := s.timers.Next(); next < Never {
+		d = max(0, min(next.Sub(now), s.every()))
 	}
 	s.sleeps(d, now)
-}
-
-type timerHeap []*Timer
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].when < h[j].when }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i+1, j+1
-}
-
-func (h *timerHeap) Push(x any) {
-	t := x.(*Timer)
-	*h = append(*h, t)
-	t.place = len(*h)
-}
-
-func (h *timerHeap) Pop() any {
-	old := *h
-	n := len(old) - 1
-	t := old[n]
-	old[n] = nil
-	*h = old[:n]
-	t.place = 0
-	return t
 }

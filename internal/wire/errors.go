@@ -61,7 +61,18 @@ func versionIn(said string) int {
 
 // Failure is the error of an operation on a name that had to give up. sentinel says what that
 // means for the caller, and may be nil; err is what the store said.
-func Failure(name string, sentinel, err error) error { return &failure{name, sentinel, err} }
+func Failure(name string, sentinel, err error) error {
+	if final, ok := err.(*Final); ok { //nolint:errorlint // it is never wrapped
+		sentinel, err = final.Sentinel, final.Err
+	}
+	return &failure{name, sentinel, err}
+}
+
+// Final is an error that no retry can solve, although no server said so. Sentinel says what it
+// means for the caller.
+type Final struct{ Sentinel, Err error }
+
+func (e *Final) Error() string { return e.Err.Error() }
 
 // InFailure replaces the cause of an error that [Failure] made. It returns another error as it is.
 func InFailure(err error, replace func(error) error) error {
@@ -119,7 +130,7 @@ const demotedWhileWaiting = "WAIT cannot be used with replica"
 func Transient(err error) bool {
 	var said driver.ServerError
 	if !errors.As(err, &said) {
-		return true
+		return !errors.As(err, new(*Final))
 	}
 	word, _, _ := strings.Cut(string(said), " ")
 	switch word {

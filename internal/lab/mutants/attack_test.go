@@ -33,7 +33,7 @@ var attackMutants = []mutant{
 	{guard: "but only where a lock was not answered in time", file: "ask.go", pkg: ".", name: "TestOneCleanupForACancel",
 		edits: []string{"t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)", "t.mayRunLate = true"}},
 	{guard: "a cancel goes out behind an unlock where an earlier lock may come", file: "local_name.go", name: "TestLockArrivesBehindItsUnlock",
-		edits: []string{"if held && t.mayRunLate &&", "if held && false &&"}},
+		edits: []string{"if held && t.mayRunLate {", "if held && false {"}},
 	{guard: "close: what was answered is owed to nobody", file: "cleanup.go", name: "TestCloseOwesNoEcho",
 		edits: []string{"if e.confirmed {", "if false {"}},
 	{guard: "close: but it goes out once more", file: "close.go", name: "TestLockArrivesBehindItsCancel",

@@ -47,7 +47,7 @@ var holdMutants = []mutant{
 	{guard: "least time: the line moves where there was nothing to rest", file: "release.go", name: "TestMinHoldDeleted",
 		edits: []string{"a.Holder == \"\" && r.call.Script == script.Cooldown {", "false {"}},
 	{guard: "least time: Close makes L rest", file: "cleanup.go", name: "TestMinHoldClose",
-		edits: []string{"case p.minHoldEnd(id) > 0:", "case false:"}},
+		edits: []string{"case until > 0:", "case false:"}},
 	{guard: "least time: the largest counts", file: "mutex.go", name: "TestMinHoldLargestCounts",
 		edits: []string{"u.requireMinHold(m.MinHold)", "_ = 0"}},
 	{guard: "least time: who got no lease asks for none", file: "mutex.go", name: "TestSharedMinHoldGivenUp",

@@ -136,7 +136,7 @@ var orderMutants = []mutant{
 	{guard: "an adoption that is lost is no lock", file: "ask.go", name: "TestAdoptLostBeforeItBegins",
 		edits: []string{"if x := n.adopting; x != nil {", "if x := n.adopting; x != nil && !n.seen.known && now < n.waiters.first.since.Add(time.Millisecond) {"}},
 	{guard: "an adoption that comes after Close is undone", file: "request.go", name: "TestAdoptWhileClosing",
-		edits: []string{"script.QuorumRepair, script.Adopt,", "script.QuorumRepair,"}},
+		edits: []string{"script.SharedLock, script.Adopt,", "script.SharedLock,"}},
 	{guard: "write order under full memory: revoke", file: "internal/script/mutex/revoke.lua", pkg: "./internal/lab/client", name: "TestFullMemoryOrders",
 		edits: []string{"redis.call('PEXPIRE', revocation, revocation_ttl)", ""}},
 	{guard: "write order under full memory: steal", file: "internal/script/mutex/steal.lua", pkg: "./internal/lab/client", name: "TestFullMemoryOrders",

@@ -69,7 +69,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: what a lock may leave is not cancelled while the lease lasts", file: "renew.go", name: "TestSmallerIsNotCancelled",
 		edits: []string{"\t\tn.idReplaced()\n", "\t\tn.idReplaced()\n\t\tif t.mayRunLate {\n\t\t\tn.p.cancelTenure(t, now)\n\t\t}\n"}},
 	{guard: "smaller: but when it has ended", file: "local_name.go", name: "TestSmallerIsNotCancelled",
-		edits: []string{"if held && t.mayRunLate && p.quorum == nil {", "if held && t.mayRunLate && p.quorum == nil && !t.local.shared.isShrunk() {"}},
+		edits: []string{"if held && t.mayRunLate {", "if held && t.mayRunLate && !t.local.shared.isShrunk() {"}},
 	{guard: "smaller: a former id that is heard of is replaced at once", file: "cleanup.go", name: "TestSmallerBackByAFailover",
 		edits: []string{"\t\tt.local.formerIDSeen(t, now)\n", ""}},
 	{guard: "smaller: but not in a busy loop", file: "smaller.go", name: "TestSmallerIDArrivesOften",

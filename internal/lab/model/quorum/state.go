@@ -1,6 +1,6 @@
 // Package quorum is a model of the protocol on a quorum of masters: the votes,
 // raises, renewals, repairs and unlocks of internal/script/quorum_*.lua, and of
-// each client what quorum_ballot.go and quorum_renew.go make of the answers.
+// each client what internal/ballot makes of the answers.
 // docs/quorum.md is what it checks; each function says which script or rule it
 // is. spec/README.md says what it leaves out.
 //

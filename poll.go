@@ -1,0 +1,55 @@
+package holdfast
+
+import (
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/tokens"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// tryAnswered takes the answer of a server without a queue. An id serves one try, and the server
+// undoes what the try has left.
+func (r *request) tryAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.local, r.tenure
+	t.openLocks, t.sentWait = 0, false
+	if n.tenure != t || t.phase != asked { // it was given up
+		return
+	}
+	n.asking = nil
+	switch {
+	case err != nil:
+		n.failed(err, r.sent, now)
+	case a.Word == "granted":
+		n.lockGranted(r, a, now)
+		return
+	case a.Word == "too slow":
+		n.tooSlow(now, now.Sub(r.sent))
+		return
+	default:
+		n.polls(a, now)
+	}
+	n.p.end(t, now)
+	n.step(now)
+}
+
+// polls notes that a try was lost, and when the next one is due.
+func (n *localName) polls(a wire.Answer, now clock.Instant) {
+	n.failingSince = 0
+	if a.Holder != "" {
+		n.seen = seenIn(a, now)
+		n.p.host.note(event{what: queueing, name: n.name, holder: labelOf(a.Holder), remaining: a.PTTL})
+	}
+	if a.Word == "held" {
+		n.rejectTries(now)
+	}
+	n.askAt = now.Add(a.PollIn)
+}
+
+// servesPresent: without a queue nobody can recall a tenure. It serves the callers that wait here
+// now, as far as its tokens last, and ends.
+func (n *localName) servesPresent(t *tenure, g grant) {
+	t.tokens = tokens.From(g.base, g.size)
+	t.servesUpTo = max(1, n.admitted)
+	if w := n.waiters.first; w != nil {
+		t.servesUpTo = min(t.servesUpTo, w.number+g.size-1)
+	}
+}
