@@ -315,9 +315,14 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 	n.turn.setHoldLimits(w, now)
 	n.p.host.showDetails()
 	if n.p.events {
-		n.p.host.note(event{what: turnGranted, name: n.name, token: token, took: now.Sub(w.since), kind: n.kind(), source: n.source(w)})
+		n.noteGranted(w, now)
 	}
 	n.p.host.deliver(w, outcome{turn: n.turn})
+}
+
+// noteGranted stands apart, because an event needs much of the stack.
+func (n *localName) noteGranted(w *waiter, now clock.Instant) {
+	n.p.host.note(event{what: turnGranted, name: n.name, token: n.turn.token, took: now.Sub(w.since), kind: n.kind(), source: n.source(w)})
 }
 
 // recalled closes the turns: the present local waiters are still served, then the name

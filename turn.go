@@ -42,9 +42,14 @@ func (u *turn) finish(err error, now clock.Instant) {
 	}
 	p := u.local.p
 	p.host.ended(u)
-	if !p.events {
-		return
+	if p.events {
+		u.noteEnd(err, now)
 	}
+}
+
+// noteEnd stands apart, because an event needs much of the stack.
+func (u *turn) noteEnd(err error, now clock.Instant) {
+	p := u.local.p
 	if l, ok := err.(*lost); ok { //nolint:errorlint // made here, never wrapped
 		ended := min(now, u.ends()) // at its deadline, however late that was noticed
 		p.host.note(event{what: leaseLost, name: l.name, token: l.token, cause: l.cause, reason: l.reason, took: ended.Sub(u.since), kind: u.local.kind(), at: ended})
