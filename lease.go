@@ -172,10 +172,11 @@ func (c *core) ended(u *turn) {
 	if w.done != nil {
 		close(w.done)
 	}
-	if len(w.derived) > 0 {
+	if derived := w.derived; len(derived) > 0 {
+		w.derived = nil // a context that ends takes itself out
 		err := u.ended.Load().public()
 		c.afterUnlock = append(c.afterUnlock, func() {
-			for d := range w.derived {
+			for d := range derived {
 				d.cancel(err)
 			}
 		})
