@@ -47,7 +47,7 @@ type core struct {
 	stopped    <-chan struct{}
 	events     chan Event    // nil without OnEvent
 	eventsDone chan struct{} // closed when OnEvent got all events; nil without it
-	waiterPool sync.Pool     // of *caller
+	waiterPool sync.Pool     // of *pending
 	work       chan sending  // to workers that are idle
 	idle       atomic.Int32  // how many those are
 	guarded    guarded.Scripts

@@ -44,7 +44,7 @@
 //
 // # Terms
 //
-// A name is what you lock. A tenure is one process's hold of a name in Redis. A lease
+// A name is what you lock. A tenure is one Client's hold of a name in Redis. A lease
 // is one caller's turn within a tenure. A holder has a lease, and a waiter is in the
 // queue for one. The owner is a label for people. The [glossary] defines all terms.
 //

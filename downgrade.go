@@ -54,7 +54,7 @@ func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	if weight < s.weight {
 		n.replaceID(letter, weight)
 	}
-	if !s.shrunk.replaced {
+	if !s.shrunk.replacing {
 		c.unlock()
 		return nil
 	}

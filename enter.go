@@ -145,7 +145,7 @@ type pending struct {
 	waiter
 	ready    chan outcome  // takes one
 	asked    chan error    // the same: how a release or a question went
-	removals *[]*idRemoval // see Mutex.left
+	removals *[]*idRemoval // see Mutex.removals
 }
 
 // recycle gives a waiter back to the pool. It has left the local queue and has its outcome.

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// What a process tells its host, with the mutex held.
+// The methods of host. The mutex is held.
 
 func (c *core) send(r *request) {
 	if r.unsent {
@@ -54,7 +54,7 @@ func (c *core) done(what any) {
 	}
 }
 
-// whenDone is closed when the process is done with that. It is not done yet.
+// whenDone returns a channel that closes when the process is done with what.
 func (c *core) whenDone(what any) <-chan struct{} {
 	wait := c.waits[what]
 	if wait == nil {
@@ -64,7 +64,7 @@ func (c *core) whenDone(what any) <-chan struct{} {
 	return wait
 }
 
-// whenCleaned is closed when that is undone.
+// whenCleaned returns a channel that closes when the removal has ended.
 func (c *core) whenCleaned(u *removal) <-chan struct{} {
 	if u.ended {
 		return alreadyClosed

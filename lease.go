@@ -136,7 +136,7 @@ type leaseContext struct {
 	of     *derivation
 }
 
-// watch is who waits for the end of a turn. It keeps the Client from when somebody has asked for
+// watch has the waits for the end of a turn. It keeps the Client from when somebody has asked for
 // a channel, because a channel can keep nothing alive.
 type watch struct {
 	done    chan struct{} // made when somebody asks

@@ -153,7 +153,7 @@ func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	case !p.queue || n.waiters.n > 0 || t == nil:
 	case t.phase == releasing && n.fresh != nil: // its unlock queues another
 		return n.fresh
-	case t.phase == past || t.phase == releasing: // leaving: it was not confirmed yet
+	case t.phase == past || t.phase == releasing: // releasing: it was not confirmed yet
 		return t
 	}
 	return nil

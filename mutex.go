@@ -135,7 +135,7 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 	if confirmed {
 		return lease, nil
 	}
-	if err := m.client.ensure(ctx, u, 0); err != nil { // or the least time would end with the process
+	if err := m.client.ensure(ctx, u, 0); err != nil { // or a crash would cut MinHold short
 		m.unshare(lease)
 		return nil, err
 	}

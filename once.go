@@ -178,8 +178,8 @@ func (l *Lease) noteThatItDidNotRun(ctx context.Context, book *once.Book) {
 	}
 }
 
-// outcomeOf is for the record; again: the run does not count. It does behind Close, which
-// has made the name rest by then.
+// outcomeOf is for the record; again: the run does not count. It does after Close, which
+// has started the cool-down by then.
 func outcomeOf(err error, closed bool) (outcome string, again bool) {
 	_, again = errors.AsType[*runAgain](err)
 	switch {

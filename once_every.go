@@ -96,7 +96,7 @@ type onceEveryCall struct {
 	run    string // tells its record from those of others
 }
 
-// errNoLongerDue: between our look and our lock another has begun the tick, or has set a
+// errNoLongerDue: between our inspect and our lock another has begun the tick, or has set a
 // schedule, or the tick is over.
 var errNoLongerDue = errors.New("holdfast: not due any more")
 

@@ -11,7 +11,7 @@ import (
 
 // process is what a Client knows of its names, and decides about them. It does no I/O and reads
 // no clock: the core calls it with its mutex held, and hands it each answer, each push and
-// the time. What it wants done it tells its host.
+// the time. It asks its host to act.
 type process struct {
 	settings
 	host     host
@@ -51,7 +51,7 @@ type host interface {
 	notBefore(name string) clock.Instant    // until when a name is left to waiters of other Clients; 0: it is not
 	deliver(w *waiter, o outcome)           // what a call gets
 	answer(r *request, err error)           // of a request that a call may wait for
-	left(u *turn, err error)                // its name was given back, or nobody knows
+	left(u *turn, err error)                // how a release ended
 	done(what any)                          // the call that waits for this goes on
 	ended(u *turn)                          // its contexts and channels end
 	freedAfterGrace(u *turn)                // a name that nobody released is being given back

@@ -12,8 +12,8 @@ import (
 )
 
 // renew sends a renewal, also if one is in flight. The next is due a sixth of the
-// life later, so that two may fail before the deadline; and one that is not
-// answered has failed before it, too. A tenure that is over is not renewed: the next step ends it.
+// ttl later, so two may fail before the deadline. One without an answer has failed by
+// then. A tenure that is over is not renewed: the next step ends it.
 func (n *localName) renew(t *tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return

@@ -102,7 +102,7 @@ func (n *localName) keysFor(s *driver.Script, args []string) []string {
 	return n.renewKeys[:3]
 }
 
-// send notes a request; it goes out when the mutex is released. It is sent
+// sendScript notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
 func (p *process) sendScript(s *driver.Script, n *localName, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
 	r := &request{

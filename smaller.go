@@ -14,7 +14,7 @@ import (
 // See docs/shared.md.
 type shrunk struct {
 	formerIDs []string // the ids before, in order
-	replaced  bool     // closed when Redis has replaced them; nil: it has, or nothing is asked
+	replacing bool     // Redis has not replaced them yet
 	lastErr   error    // how the newest try failed
 }
 
@@ -35,7 +35,7 @@ func (n *localName) replaceID(letter byte, weight int64) {
 	s.tail = n.p.tailOf(s)
 	s.shrunk.formerIDs = append(s.shrunk.formerIDs, t.id)
 	s.shrunk.lastErr = nil
-	s.shrunk.replaced = true
+	s.shrunk.replacing = true
 	delete(n.p.tenures, t.id)
 	n.p.byFormerID[t.id] = t // not in endedIDs yet: that would cancel it when Redis shows it
 	t.id = head + s.tail
@@ -44,8 +44,8 @@ func (n *localName) replaceID(letter byte, weight int64) {
 
 // idReplaced: Redis has replaced the former ids.
 func (n *localName) idReplaced() {
-	if n.shared != nil && n.shared.shrunk.replaced {
-		n.shared.shrunk.replaced = false
+	if n.shared != nil && n.shared.shrunk.replacing {
+		n.shared.shrunk.replacing = false
 		n.p.host.done(n.shared)
 	}
 }
@@ -55,7 +55,7 @@ func (n *localName) formerIDsEnded(now clock.Instant) {
 	if n.shared == nil {
 		return
 	}
-	n.shared.shrunk.replaced = false
+	n.shared.shrunk.replacing = false
 	for _, id := range n.shared.shrunk.formerIDs {
 		delete(n.p.byFormerID, id)
 		n.p.endedIDs.Add(id, n.remembered(now), now, n.ttl()+time.Minute)

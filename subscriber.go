@@ -73,7 +73,7 @@ func (s *subscriber) onBegin(now clock.Instant) int {
 }
 
 // names yields the local names that listen here: in a Cluster, where each name has a
-// subscription and all may end at once, without a look at the others.
+// subscription and all may end at once, without visiting the others.
 func (s *subscriber) names() func(yield func(*localName) bool) {
 	if s.p.sub == s {
 		return maps.Values(s.p.names)

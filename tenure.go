@@ -84,7 +84,7 @@ type exchange struct {
 
 // pushStart is the start of the ttl that a pushed grant set at server time granted. There was no request, but what is known bounds it from below: the
 // newest answered request, plus what passed on the server since, less a
-// hundredth for clocks whose rates differ, see end; the first request for this id; the sending
+// hundredth for clocks whose rates differ, see clock.Deadline; the first request for this id; the sending
 // of the SUBSCRIBE that the push came by. The latest of these is the best, and
 // it can't be later than now.
 func (t *tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.Instant {

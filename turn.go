@@ -23,7 +23,7 @@ type turn struct {
 	since       clock.Instant
 	until       clock.Instant // by MaxHold; 0: without end
 	grace       time.Duration // how long the lock key is kept for work that is stopping by then
-	releaseDone *removal      // closed when it was given back after that; nil: it was not yet
+	releaseDone *removal      // the cleanup after that; nil: none yet
 	shares      int
 	ended       atomic.Pointer[ending]
 }
@@ -168,7 +168,7 @@ func (t *tenure) stolen(reason string, now clock.Instant) {
 	t.local.step(now)
 }
 
-// revocationPushed: a push says that something was ordered of a tenure of ours. Anybody
+// revocationPushed: a push says that a tenure of ours has a revocation. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.
 func (n *localName) revocationPushed(t *tenure, now clock.Instant) {
 	if t.phase != holding {

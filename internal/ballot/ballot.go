@@ -57,7 +57,7 @@ type part interface {
 	answered(c *Call, a wire.Answer, err error, now clock.Instant)
 }
 
-// Host is what a Ballot tells its user. A method may call Ask, but not Answered and Tick. The
+// Host is what a Ballot calls. A method may call Ask, but not Answered and Tick. The
 // Ballot does not expect any result.
 type Host interface {
 	// Send has a node run a script. Its result, or an error, must come back by Answered.

@@ -83,8 +83,8 @@ func (r *round) owe(now clock.Instant) {
 	}
 }
 
-// cleanup takes an id off one node. It is sent again and again until it was confirmed, or until
-// has passed and the key has expired by itself.
+// cleanup takes an id off one node. It is repeated until the node confirms it, or
+// the key has expired.
 type cleanup struct {
 	b     *Ballot
 	node  int

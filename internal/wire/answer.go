@@ -53,7 +53,7 @@ type Answer struct {
 	Mark      string        // no member: the quorum-id that the node bears
 	Kind      string        // other kind: which one the name is
 	Capacity  int64         // other kind, too many: its size; 0: it has none, or it is not known. Else its size where we said another
-	PollIn    time.Duration // queued, of a shared kind: when to poll
+	PollIn    time.Duration // queued: shared kinds: when to poll; else 1 ms: it has just handed over
 }
 
 // What [Answer.Ending] returns.

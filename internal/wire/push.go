@@ -12,12 +12,12 @@ import (
 
 // Push is a decoded push. It is a hint: anybody may publish.
 type Push struct {
-	Kind    string // grant, next, near, missed, recall or revoked
+	Kind    string // grant, head, front, missed, recall or revoked
 	ID      string
 	Base    int64 // grant
 	Size    int64
 	Server  int64
-	Window  time.Duration // grant: the claim window; next, near: until it is time to poll, negative: none
+	Window  time.Duration // grant: the claim window; head, front: until it is time to poll, negative: none
 	Waiting int64
 }
 
@@ -26,8 +26,8 @@ var errPush = errors.New("an unknown push")
 // DecodePush reads one of
 //
 //	grant <last> <size> <waiting> <seconds> <us> <window ms> <id>
-//	next <pttl ms> <id>
-//	near <ms> <id>
+//	head <pttl ms> <id>
+//	front <ms> <id>
 //	missed <id>
 //	recall <id>
 //	revoked <id>

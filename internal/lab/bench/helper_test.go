@@ -152,7 +152,7 @@ func twice(t *testing.T, server *redistest.Server, p pair) {
 }
 
 // sentAsListed fails where a client sends what is not in its list, or a script calls
-// what is. The figure "commands" is a sum over names, see cell/counters.go.
+// what is. The figure "commands" is a sum over names, see scenario/counters.go.
 func sentAsListed(t *testing.T, server *redistest.Server, sends []string, contend func()) {
 	t.Helper()
 	monitor := watch(t, server.Addr())

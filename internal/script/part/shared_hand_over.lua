@@ -5,7 +5,7 @@
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
 -- It returns the token of mine or nil, the holder whose time ends first, in how
--- many ms that is, and when the head was notified.
+-- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy

@@ -1,6 +1,6 @@
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil

@@ -13,7 +13,7 @@ type Contender struct {
 	Who      string
 	Library  string        // the client library: goredis, rueidis; empty where it is none of these
 	Settings string        // what differs from its defaults and why, for the report
-	Sends    []string      // every command its client sends once it is connected, see cell/counters.go
+	Sends    []string      // every command its client sends once it is connected, see scenario/counters.go
 	Alone    bool          // one caller in one process, whatever the workload says
 	Idle     time.Duration // slept at least before each acquisition
 	Outside  bool          // locks nothing and stays out of the critical section

@@ -1,5 +1,5 @@
 // Package master is a model of the protocol on one master: the scripts lock,
-// unlock, cancel and renew with their hand-over, as internal/script/*.lua has
+// unlock, cancel and renew with their hand-over, as internal/script/mutex/*.lua has
 // them, and of each process the line of one name, as local_name.go, ask.go, renew.go
 // and subscriber.go have it. docs/protocol.md is what it checks; each function says
 // which script or rule it is. spec/README.md says what it leaves out.

@@ -1,5 +1,5 @@
 // Package quorum is a model of the protocol on a quorum of masters: the votes,
-// raises, renewals, repairs and unlocks of internal/script/quorum_*.lua, and of
+// raises, renewals, repairs and unlocks of internal/script/quorum/*.lua, and of
 // each client what internal/ballot makes of the answers.
 // docs/quorum.md is what it checks; each function says which script or rule it
 // is. spec/README.md says what it leaves out.

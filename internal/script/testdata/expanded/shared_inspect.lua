@@ -1,4 +1,4 @@
--- shared_inspect, SHA 88b98fb61dbd59e3c74a60b05a33921b5e03248e, of the text behind the empty line
+-- shared_inspect, SHA 6812de26d853a14b4634131d53d916c14601e541, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -28,7 +28,7 @@ end
 local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil

@@ -1,4 +1,4 @@
--- shared_lock, SHA 53f3196e0faf1557af73d8a441eda07d39d45342, of the text behind the empty line
+-- shared_lock, SHA 081a9d0b758944b01270ecdee35ae5d55d985874, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -32,7 +32,7 @@ end
 local kind, weight = kind_of(id), weight_of(id)
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
@@ -301,7 +301,7 @@ end
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
 -- It returns the token of mine or nil, the holder whose time ends first, in how
--- many ms that is, and when the head was notified.
+-- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy

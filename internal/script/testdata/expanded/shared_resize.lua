@@ -1,4 +1,4 @@
--- shared_resize, SHA 65a42630f4f5020b720b048d7b11f39d6657b4c1, of the text behind the empty line
+-- shared_resize, SHA 7c1d8790652f5f01e8bac5f2e1bc45bb44400db5, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -27,7 +27,7 @@ local function expiry_of(score) -- the end of a holder's time; 0 if it has none
 end
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
@@ -242,7 +242,7 @@ end
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
 -- It returns the token of mine or nil, the holder whose time ends first, in how
--- many ms that is, and when the head was notified.
+-- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy

@@ -1,4 +1,4 @@
--- shared_steal, SHA 5639e04144407372650a52b1e4cdf40867af31e2, of the text behind the empty line
+-- shared_steal, SHA 59490acc4b1f3fb1e1724413fede7c8c0673c0f7, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -29,7 +29,7 @@ end
 local kind = kind_of(id)
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
@@ -239,7 +239,7 @@ end
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
 -- It returns the token of mine or nil, the holder whose time ends first, in how
--- many ms that is, and when the head was notified.
+-- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy

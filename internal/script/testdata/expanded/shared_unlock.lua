@@ -1,4 +1,4 @@
--- shared_unlock, SHA bc00c3a2cfc31edf3dfdb596c03764ff66edc8ee, of the text behind the empty line
+-- shared_unlock, SHA 9c86a22791620084db9ce557432ee9ec9a798b80, of the text behind the empty line
 
 -- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
 -- KEYS lock fence queue holders
@@ -37,7 +37,7 @@ for i = 3, #ARGV do
 end
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
--- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+-- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
@@ -255,7 +255,7 @@ end
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
 -- It returns the token of mine or nil, the holder whose time ends first, in how
--- many ms that is, and when the head was notified.
+-- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy
