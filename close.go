@@ -94,8 +94,9 @@ func (c *core) close() error {
 // shutDown is called with the mutex held, and releases it.
 func (c *core) shutDown() error {
 	c.dropDelayed() // or it would be sent after its cleanup
-	calls, repeats := c.process.shutDown(c.clock.Now())
-	c.servers.close()
+	now := c.clock.Now()
+	calls, repeats := c.process.shutDown(now)
+	c.servers.close(now)
 	c.unlock()
 
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))

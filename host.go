@@ -90,6 +90,9 @@ type keeper struct {
 
 func (c *core) listen(s *subscriber, resubscribe bool) {
 	k := c.keepers[s]
+	if k == nil && resubscribe {
+		return // it was closed meanwhile
+	}
 	if k == nil {
 		k = &keeper{c: c, s: s}
 		k.Keeper = subscription.New(c.ctx, s.channel, k)

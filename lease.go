@@ -164,6 +164,9 @@ func (w *watch) whenDone() <-chan struct{} {
 
 // ended ends the contexts of a turn outside the mutex, and the channel at once.
 func (c *core) ended(u *turn) {
+	if s := u.local.shared; s != nil {
+		delete(c.waits, s) // see shrink, which waits for the turn, too
+	}
 	w := c.watched[u]
 	if w == nil {
 		return

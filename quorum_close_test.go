@@ -72,7 +72,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 		}
 		store := &dials{}
 		c.nodes[2].store = store
-		q.close()
+		q.close(c.clock.Now())
 		ctx, cancel := context.WithCancel(t.Context())
 		err := q.runCleanups(ctx, nil)
 		cancel() // as Close does

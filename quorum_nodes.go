@@ -134,7 +134,7 @@ func (q *quorum) notBefore(name string) clock.Instant { return q.ballot.NotBefor
 
 func (q *quorum) dropped(r *request) { q.ballot.Dropped(r.part) }
 
-func (q *quorum) close() { q.ballot.Close() }
+func (q *quorum) close(now clock.Instant) { q.ballot.Close(now) }
 
 func (q *quorum) awaited(waited time.Duration) int { return q.ballot.Busy(waited) }
 

@@ -29,8 +29,11 @@ func (n *localName) finishRelease(err error) {
 
 func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.local, r.tenure
-	if n.unlocking != r || n.tenure != t || t.phase != releasing {
-		return // an earlier one was answered, or it was too late
+	if n.tenure != t || t.phase != releasing {
+		return // it was too late
+	}
+	if n.unlocking != r && (n.p.queue || a.Word != "released") {
+		return // an earlier one was answered; of a quorum a majority may have confirmed it all the same
 	}
 	n.unlocking = nil
 	fresh := n.fresh

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -18,7 +19,7 @@ type servers interface {
 	// dropped takes a request that was not sent before Close. The mutex is held.
 	dropped(r *request)
 	// close ends what is decided here. The mutex is held.
-	close()
+	close(now clock.Instant)
 	// awaited returns how many answers Close still waits for, after a while. The mutex is held.
 	awaited(waited time.Duration) int
 	// runCleanups makes the calls of Close.
@@ -34,7 +35,7 @@ type master struct{ c *core }
 
 func (m master) dropped(*request) {}
 
-func (m master) close() {}
+func (m master) close(clock.Instant) {}
 
 func (m master) awaited(time.Duration) int { return m.c.inflight }
 

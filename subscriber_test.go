@@ -81,6 +81,7 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 		}
 	}
 	last.forget(2)
+	c.listen(last.sub, true) // a timer of before
 	if c.keepers[last.sub] != nil || len(c.sharedSubs) != 0 {
 		t.Error("a subscription outlives those who listened")
 	}

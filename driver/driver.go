@@ -89,6 +89,7 @@ type Store interface {
 type SendsOnce interface {
 	// SendsOnce reports whether each call of Eval and EvalAll runs at most once.
 	// Neither the driver nor its client library may repeat a call that may have run.
+	// SendsOnce must not block.
 	SendsOnce() bool
 }
 

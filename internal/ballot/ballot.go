@@ -130,7 +130,7 @@ func New(s Settings, host Host) *Ballot {
 		Settings: s, host: host, need: majority.Of(s.Nodes),
 		tenures:  make(map[string]*tenure),
 		cleanups: make(map[*cleanup]struct{}),
-		past:     memory.For[*Place]{Limit: 1 << 16},
+		past:     memory.For[*Place]{Limit: 1 << 12},
 	}
 	for i := range s.Nodes {
 		b.nodes = append(b.nodes, &node{number: i})
@@ -190,9 +190,13 @@ func (b *Ballot) Dropped(c *Call) {
 // Next returns when Tick is to be called next. It is never after Close.
 func (b *Ballot) Next() clock.Instant { return b.timers.Next() }
 
-// Tick does what is due.
+// Tick does what is due, but not more than 512 things: then Next is still due.
 func (b *Ballot) Tick(now clock.Instant) {
-	for t := b.timers.Due(now); t != nil; t = b.timers.Due(now) {
+	for range 512 { // others want the mutex too
+		t := b.timers.Due(now)
+		if t == nil {
+			return
+		}
 		t.Fire(now)
 	}
 }
@@ -203,9 +207,12 @@ func (b *Ballot) NotBefore(name string) clock.Instant { return b.yields.until[na
 
 // Close ends the Ballot: no request is answered any more. What all tenures, all cleanups and all
 // silent nodes are owed becomes Owed. Answered and Dropped still take what comes back.
-func (b *Ballot) Close() {
+func (b *Ballot) Close(now clock.Instant) {
 	b.closed, b.timers = true, clock.Timers{}
 	for id, t := range b.tenures {
+		if t.stand != asked && t.expiry.Add(t.place.TTL) < now {
+			continue // all nodes have forgotten it
+		}
 		for i := range b.nodes {
 			b.owed = append(b.owed, b.unlockOn(i, t.place, id))
 		}
@@ -281,9 +288,9 @@ func (b *Ballot) tenureOf(r *Request) *tenure {
 // begin notes a tenure that is asked for.
 func (b *Ballot) begin(r *Request) *tenure {
 	if len(b.tenures) > b.sweepFrom { // a lease that nobody releases is forgotten when it has expired
-		for id, t := range b.tenures {
+		for _, t := range b.tenures {
 			if t.stand != asked && t.expiry.Add(t.place.TTL) < r.Sent {
-				delete(b.tenures, id)
+				b.end(t, r.Sent)
 			}
 		}
 		b.sweepFrom = 2*len(b.tenures) + 64

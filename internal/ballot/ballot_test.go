@@ -187,6 +187,15 @@ func TestRepair(t *testing.T) {
 	w.from("renew", word("lost"), nil, 2)
 	w.from("renew", word("renewed"), nil, 0, 1)
 	w.sent()
+
+	w, at = newWorld(t), place("x") // the lease ends between the renewal and its answers
+	w.held("a", at)
+	w.now = w.now.Add(ttl*99/100 - 3*time.Millisecond - trip)
+	w.ask(ballot.Renew, "a", at)
+	w.now = w.now.Add(5 * time.Millisecond)
+	w.from("renew", word("lost"), nil, 2)
+	w.from("renew", word("renewed"), nil, 0, 1)
+	w.sent()
 }
 
 // The name is released when a majority has confirmed. The others are asked again in the
@@ -300,7 +309,7 @@ func TestClose(t *testing.T) {
 	if w.b.Busy(0) != 2 {
 		t.Errorf("waits for %d nodes, want the two that have not answered", w.b.Busy(0))
 	}
-	w.b.Close()
+	w.b.Close(w.now)
 	if next := w.b.Next(); next != clock.Never {
 		t.Errorf("something is due at %d after Close", next)
 	}
@@ -324,7 +333,7 @@ func TestCloseOwesUnlocks(t *testing.T) {
 	w.ask(ballot.Unlock, "a", at)
 	w.from("unlock", word("released"), nil, 0)
 	dropped, failed := w.open[0], w.open[1]
-	w.b.Close()
+	w.b.Close(w.now)
 	w.owed()
 	w.b.Dropped(dropped)
 	w.b.Answered(failed, wire.Answer{}, errGone, w.now)

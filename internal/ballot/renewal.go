@@ -48,7 +48,9 @@ func (p *renewal) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 		p.decide(wire.Answer{Word: "ours", PTTL: p.answers.Shortest(2 * protocol.MaxQuorumTTL)}, nil, now)
 	case p.answers.Number("renewed") >= p.b.need:
 		p.renewed = true
-		p.tenure.confirmed(p.request.Sent)
+		if now < p.tenure.ends { // else the lease is over: it is not prolonged, and no node gets it again
+			p.tenure.confirmed(p.request.Sent)
+		}
 		p.decide(wire.Answer{Word: "renewed"}, nil, now)
 		for i := range p.b.nodes {
 			p.repair(i, now)

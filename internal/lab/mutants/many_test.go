@@ -13,6 +13,8 @@ var manyMutants = []mutant{
 		edits: []string{"\tif s.first == nil {\n\t\ts.p.host.unlisten(s)", "\tif false {\n\t\ts.p.host.unlisten(s)"}},
 	{guard: "many: and not before", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
 		edits: []string{"\tif s.first == nil {\n\t\ts.p.host.unlisten(s)", "\tif true {\n\t\ts.p.host.unlisten(s)"}},
+	{guard: "many: a closed subscription does not come back", file: "host.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
+		edits: []string{"if k == nil && resubscribe {", "if false {"}},
 	{guard: "channels: nothing from before the own confirmation", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestNothingBeforeTheConfirmation",
 		edits: []string{"s == nil || !s.on || s.sub == nil {", "s == nil || s.sub == nil {"}},
 	{guard: "channels: a listener keeps nobody else waiting", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestSlowListener",

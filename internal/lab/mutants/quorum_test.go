@@ -90,4 +90,6 @@ var quorumMutants = []mutant{
 		edits: []string{"follows := place.late > 0 && now.Sub(place.late) <= 2*t.b.Attempt; follows {", "follows := true; follows {"}},
 	{guard: "quorum: nor long after each other", file: "internal/ballot/try.go", name: "TestQuorumPausedTwiceIsNotTooSlow",
 		edits: []string{" && now.Sub(place.late) <= 2*t.b.Attempt", ""}},
+	{guard: "quorum: a lease that is over is not prolonged, nor repaired", file: "internal/ballot/renewal.go", pkg: "./internal/ballot", name: "TestRepair",
+		edits: []string{"if now < p.tenure.ends {", "if true {"}},
 }
