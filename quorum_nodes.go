@@ -41,7 +41,7 @@ func newQuorum(c *core, id string, stores []driver.Store) *quorum {
 	q := &quorum{host: c, c: c, id: id}
 	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.attempt(), Random: c.jitter}, q)
 	q.timer = clock.Timer{Fire: q.tick}
-	c.process.host, c.servers, c.queue, c.batchers = q, q, false, nil
+	c.host, c.servers, c.queue, c.batchers = q, q, false, nil
 	for i, store := range stores {
 		b := &batcher{ofNode: true}
 		b.timer = c.batcherTimer(b)
