@@ -26,7 +26,7 @@ type cleanup struct {
 	lockKeyOnly bool          // the lock key is done, not the queue
 	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
 	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
-	whole       *removal      // what a call may wait for; nil: none does
+	removal     *removal      // what a call may wait for; nil: none does
 }
 
 // cleanUp starts a script that ends an id: the first of args.
@@ -45,10 +45,10 @@ func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 // removal is a cleanup that a call may wait for.
 type removal struct{ ended bool }
 
-// alone makes a new cleanup one that a call may wait for.
-func (e *cleanup) alone() *removal {
-	e.whole = &removal{}
-	return e.whole
+// awaited lets a call wait for a new cleanup.
+func (e *cleanup) awaited() *removal {
+	e.removal = &removal{}
+	return e.removal
 }
 
 func (e *cleanup) send(now clock.Instant) {
@@ -77,8 +77,7 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 		return
 	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
 		e.lockKeyOnly = e.lockKeyOnly || err == nil
-		// However many there are after an outage, some hundred go out per second.
-		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.p.cleanups))*2*time.Millisecond)
+		e.wait = clock.Backoff(e.wait, len(e.p.cleanups))
 		e.p.schedule.Set(&e.timer, now.Add(e.wait/2+e.p.jitter(e.wait)), now)
 		return
 	case err == nil && e.repeatAfter > 0:
@@ -102,9 +101,9 @@ func (e *cleanup) end() {
 	e.asking = nil
 	e.p.schedule.Stop(&e.timer)
 	e.p.cancels.Remove(e.call.Args[0], e)
-	if e.whole != nil {
-		e.whole.ended = true
-		e.p.host.done(e.whole)
+	if e.removal != nil {
+		e.removal.ended = true
+		e.p.host.done(e.removal)
 	}
 	e.p.removalProgress(e.call.Args[0])
 }
@@ -150,9 +149,9 @@ func (p *process) handOverAfterSplit(id string, n *localName, now clock.Instant)
 // cleanUp ends, in the background, what a tenure has left in Redis.
 func (n *localName) cleanUp(t *tenure, now clock.Instant) *removal {
 	if t.inMinHold(now) {
-		return n.p.coolDown(t.id, n, now, t.minHold.until).alone()
+		return n.p.coolDown(t.id, n, now, t.minHold.until).awaited()
 	}
-	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).alone()
+	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).awaited()
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
@@ -278,7 +277,7 @@ func (p *process) removalProgress(id string) {
 // announce starts a cleanup. If observers miss it, they notice the change when they
 // poll.
 func (n *localName) announce(u *turn, now clock.Instant) *removal {
-	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.ttl)}, now).alone()
+	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.ttl)}, now).awaited()
 }
 
 func (n *localName) announcement(u *turn) driver.Call {

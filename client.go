@@ -94,8 +94,8 @@ func New(store driver.Store, options *Options) *Client {
 	}
 	v := options.withDefaults()
 	c := newCore(v, store)
-	c.store, c.sharded = store, store.Sharded()
-	if !c.sharded {
+	c.store = store
+	if !store.Sharded() {
 		c.sub = &subscriber{p: c.process, channel: keyspace.PushChannel(c.client, "")}
 	}
 	return c.start()

@@ -12,8 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// enter puts a waiter into the local queue of its name. If the call blocks until its
-// answer, the caller may send the request itself.
+// enter is process.enter. If the call blocks until its answer, it may send the request itself.
 func (c *core) enter(m *Mutex, w *pending, blocking bool) error {
 	c.mu.Lock()
 	now := c.clock.Now()
@@ -140,7 +139,7 @@ func (c *core) newWaiter(try bool) *pending {
 	return w
 }
 
-// pending is a call that waits: a caller to the process, and its channels.
+// pending is a call that waits: a waiter of the process, and its channels.
 type pending struct {
 	waiter
 	ready    chan outcome  // takes one

@@ -66,12 +66,6 @@ type tooFewReplicas struct {
 	want, got, connected int
 }
 
-// minority is why too few nodes of a quorum gave their votes.
-type minority struct {
-	need  int
-	nodes []error
-}
-
 func (f *lost) Error() string           { return "lost: " + string(f.cause) }
 func (f *held) Error() string           { return "held by " + f.owner }
 func (f *anotherKind) Error() string    { return "another kind" }
@@ -79,7 +73,6 @@ func (f *badName) Error() string        { return f.reason }
 func (f *otherTenure) Error() string    { return "another tenure" }
 func (f *tooSlow) Error() string        { return "too slow" }
 func (f *tooFewReplicas) Error() string { return "too few replicas" }
-func (f *minority) Error() string       { return "no majority" }
 
 // happening is what an event is about.
 type happening int

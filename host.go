@@ -35,12 +35,7 @@ func (c *core) deliver(w *waiter, o outcome) {
 	w.call.(*pending).ready <- o
 }
 
-func (c *core) answer(r *request, err error) { c.reply(r, err) }
-
-func (c *core) left(u *turn, err error) { c.reply(u, err) }
-
-// reply tells the one that waits for how this went, if there is one.
-func (c *core) reply(about any, err error) {
+func (c *core) answer(about any, err error) {
 	if asked := c.asked[about]; asked != nil {
 		delete(c.asked, about)
 		asked <- publicError(err)

@@ -50,8 +50,7 @@ type host interface {
 	send(r *request)                        // as soon as the mutex is released
 	notBefore(name string) clock.Instant    // until when a name is left to waiters of other Clients; 0: it is not
 	deliver(w *waiter, o outcome)           // what a call gets
-	answer(r *request, err error)           // of a request that a call may wait for
-	left(u *turn, err error)                // how a release ended
+	answer(about any, err error)            // how a request, or the release of a turn, went: a call may wait for it
 	done(what any)                          // the call that waits for this goes on
 	ended(u *turn)                          // its contexts and channels end
 	freedAfterGrace(u *turn)                // a name that nobody released is being given back
@@ -71,7 +70,6 @@ type settings struct {
 	waitReplicas  int
 	repairOrphans time.Duration
 	events        bool         // somebody wants them
-	sharded       bool         // the store is a Cluster
 	queue         bool         // the server keeps a queue and pushes; else waiters poll
 	sendsOnce     func() bool  // the store never repeats a call; one that is not open yet does not know
 	wall          func() int64 // microseconds of the wall clock

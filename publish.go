@@ -3,10 +3,11 @@ package holdfast
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// publicError is the error that a caller gets for one of the process.
+// publicError is the error that a caller gets for one of the process or of a ballot.
 func publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // made by the process, never wrapped but by wire.Failure
 	case nil:
@@ -27,8 +28,8 @@ func publicError(err error) error {
 		return &TooSlowError{Name: e.name, TTL: e.ttl, RoundTrip: e.roundTrip}
 	case *tooFewReplicas:
 		return &ReplicasError{Name: e.name, Want: e.want, Got: e.got, Connected: e.connected}
-	case *minority:
-		return &QuorumError{Need: e.need, Nodes: e.nodes}
+	case *ballot.Denied:
+		return &QuorumError{Need: e.Need, Nodes: e.Nodes}
 	}
 	return wire.InFailure(err, publicError)
 }

@@ -104,11 +104,8 @@ func (q *quorum) Send(c *ballot.Call) {
 
 // Answer implements ballot.Host.
 func (q *quorum) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
-	if denied := (*ballot.Denied)(nil); errors.As(err, &denied) {
-		err = &minority{need: denied.Need, nodes: denied.Nodes}
-		if denied.Final {
-			err = &wire.Final{Sentinel: cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum), Err: err}
-		}
+	if denied := (*ballot.Denied)(nil); errors.As(err, &denied) && denied.Final {
+		err = &wire.Final{Sentinel: cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum), Err: err}
 	}
 	r := asked.For.(*request)
 	r.onAnswer(r, a, err, now)

@@ -23,7 +23,7 @@ func (n *localName) released(err error, now clock.Instant) {
 func (n *localName) finishRelease(err error) {
 	if u := n.releaseDone; u != nil {
 		n.releaseDone = nil
-		n.p.host.left(u, err)
+		n.p.host.answer(u, err)
 	}
 }
 

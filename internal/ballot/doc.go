@@ -15,8 +15,9 @@
 //     "granted" with the token of the majority, from which 64 are reserved, and begins when Lock
 //     was asked; "held", if another tenure has a majority, or the votes are split again and
 //     again; "split", if the next try may win; "too slow"; or an error, which may be a
-//     [*Denied]. A try whose id is undone before has no answer. After "held" and "split" the next try, with a new id,
-//     is due in Answer.PollIn. What a lost try has left on the nodes is undone here.
+//     [*Denied]. A try whose id is undone before has no answer. After "held" and "split" the
+//     next try, with a new id, is due in Answer.PollIn. What a lost try has left on the nodes is
+//     undone here.
 //   - [Renew] and [Held] answer "renewed" and "ours" if a majority has the name for the id, and
 //     "lost" if a majority cannot have it any more. What a minority still has is undone here. A
 //     node that lacks the lock is repaired while a majority has it.

@@ -113,8 +113,7 @@ func (k *cleanup) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 	}
 	transient := err != nil && wire.Transient(err)
 	if transient && now < k.until {
-		// However many there are after an outage, some hundred go out per second.
-		k.wait = min(2*k.wait, 5*time.Second+time.Duration(len(k.b.cleanups))*2*time.Millisecond)
+		k.wait = clock.Backoff(k.wait, len(k.b.cleanups))
 		k.b.timers.Set(&k.timer, now.Add(k.wait/2+k.b.Random(k.wait)))
 		return
 	}

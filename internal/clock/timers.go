@@ -1,6 +1,9 @@
 package clock
 
-import "container/heap"
+import (
+	"container/heap"
+	"time"
+)
 
 // Timer is a place in [Timers], or in a [Schedule]. There is no goroutine and no system timer
 // for each. One that is set must not be copied.
@@ -13,6 +16,12 @@ type Timer struct {
 
 // When returns the time for which t was last set.
 func (t *Timer) When() Instant { return t.when }
+
+// Backoff returns the pause that follows this one, for one of n things that are tried again: however
+// many they are after an outage, some hundred are tried per second.
+func Backoff(pause time.Duration, n int) time.Duration {
+	return min(2*pause, 5*time.Second+time.Duration(n)*2*time.Millisecond)
+}
 
 // Timers is a heap of timers that nothing wakes. Its user asks when the first is due, and
 // then fires what is due. The zero value is empty. It is not safe for concurrent use.

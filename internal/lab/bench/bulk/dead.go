@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// deadWaiters is B11: many processes die while they wait. Whoever comes after them
+// deadWaiters is B11: many processes die while they wait. A caller that comes after them
 // must not wait for them, and Redis must not be kept busy by them for long at a
 // time.
 func deadWaiters(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
