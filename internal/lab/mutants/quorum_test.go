@@ -53,7 +53,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: unlock that was refused first is owed", file: "internal/ballot/unlock.go", name: "TestQuorumUnlockRefusedFirst",
 		edits: []string{"r.err, r.owed[c.Node] = err, wire.Transient(err)", "r.err = err"}},
 	{guard: "quorum: Close undoes what the silent may hear", file: "internal/ballot/ballot.go", name: "TestQuorumCloseUndoesWhatTheSilentMayHear",
-		edits: []string{"for id, place := range n.owed {", "for id, place := range map[string]*Place(nil) {"}},
+		edits: []string{"for id, place := range n.owed {", "for id, place := range map[string]*Place(nil) {\n\t\t\t_ = n"}},
 	{guard: "quorum: Close sends it before it ends", file: "quorum_nodes.go", pkg: ".", name: "TestQuorumCloseSendsToTheSilent",
 		edits: []string{"q.ballot.Grace(i, longestRemoval)", "q.ballot.Grace(i, 0)"}},
 	{guard: "quorum: Close repeats unlock behind Release", file: "internal/ballot/ballot.go", name: "TestQuorumCloseBehindRelease",
