@@ -47,8 +47,8 @@ const (
 
 const maxKey = 512
 
-// Keys are the keys of one name that most scripts take, in this order: the lock itself, the
-// last fencing token reserved, and the queue. docs/protocol.md calls them L, F and Q.
+// Keys are the keys of one name that most scripts take, in this order: lock, fence and queue.
+// See docs/protocol.md.
 type Keys [3]string
 
 // KeysOf makes the keys of a name. The error is the reason why it is not a name.
