@@ -173,9 +173,11 @@ func (p *process) minHoldEnd(id string) clock.Instant {
 func (p *process) rememberMinHold(t *tenure, now clock.Instant) {
 	if t.inMinHold(now) {
 		p.minHolds[t.id] = t.minHold.until
-		p.later(t.minHold.until, now, func(clock.Instant) { delete(p.minHolds, t.id) })
+		p.later(t.minHold.until, now, t.minHoldOver)
 	}
 }
+
+func (t *tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.id) }
 
 // endScript is what ends a tenure in Redis: before its MinHold is over by the
 // script cooldown, whose duration is computed again for each try.

@@ -83,7 +83,7 @@ func (n *localName) retire(why cause, reason string, now clock.Instant) {
 	} else {
 		t.setPhase(over)
 		n.tenure, n.lingerUntil = nil, 0
-		n.p.later(t.goneBy().Add(n.ttl()), now, func(now clock.Instant) { n.p.end(t, now) })
+		n.p.later(t.goneBy().Add(n.ttl()), now, t.forget)
 		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: reason}, now)
 		switch {
 		case why == maxHold:
@@ -99,13 +99,19 @@ func (n *localName) retire(why cause, reason string, now clock.Instant) {
 
 // releaseEndedLater gives the name back after a while, unless Release does before.
 func (n *localName) releaseEndedLater(u *turn, after time.Duration, now clock.Instant) {
-	n.p.later(now.Add(after), now, func(now clock.Instant) {
-		if u.tenure.phase == over {
-			n.releaseEnded(u, now)
-			n.p.host.freedAfterGrace(u)
-		}
-	})
+	n.p.later(now.Add(after), now, u.graceOver)
 }
+
+// graceOver gives the name back, unless Release has.
+func (u *turn) graceOver(now clock.Instant) {
+	if u.tenure.phase == over {
+		u.local.releaseEnded(u, now)
+		u.local.p.host.freedAfterGrace(u)
+	}
+}
+
+// forget ends a tenure that is over and was never released.
+func (t *tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 
 // releaseEnded gives the name back whose lease has ended before.
 func (n *localName) releaseEnded(u *turn, now clock.Instant) {

@@ -43,17 +43,20 @@ func (s *subscriber) confirmedBefore(sent clock.Instant) bool {
 // at most.
 func (s *subscriber) resubscribe(now clock.Instant) {
 	if next := s.sentAt.Add(time.Second); now < next {
-		if attempt := s.attempt; s.resubscribing != attempt {
-			s.resubscribing = attempt
-			s.p.later(next, now, func(now clock.Instant) {
-				if s.attempt == attempt {
-					s.resubscribe(now)
-				}
-			})
+		if s.resubscribing != s.attempt {
+			s.resubscribing = s.attempt
+			s.p.later(next, now, s.resubscribeLater)
 		}
 		return
 	}
 	s.p.host.listen(s, true)
+}
+
+// resubscribeLater: the second is over. If another attempt has begun, that has a second of its own.
+func (s *subscriber) resubscribeLater(now clock.Instant) {
+	if s.attempt == s.resubscribing {
+		s.resubscribe(now)
+	}
 }
 
 // onBegin opens an attempt. What was measured on the last subscription counts no more: the next
