@@ -11,5 +11,9 @@ var guardMutants = []mutant{
 	{guard: "run: a command that was asked to stop gets no more time", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStopsForGood",
 		edits: []string{"o.verb == orderHold && !g.asked:", "o.verb == orderHold:"}},
 	{guard: "run: what makes no sense ends the orders", file: "cmd/holdfast/internal/guard/orders.go", pkg: "./cmd/holdfast/internal/guard", name: "TestOrders",
-		edits: []string{"\t\t\t\treturn\n", "\t\t\t\tcontinue\n"}},
+		edits: []string{"\t\t\t\tin.ended = true\n\t\t\t\tbreak\n", "\t\t\t\tin.begun = rest\n\t\t\t\tcontinue\n"}},
+	{guard: "run: a late guard takes all its orders before it stops the command", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardThatIsLateTakesItsOrders",
+		edits: []string{"for _, o := range g.orders.take() {\n\t\tg.obey(o)", "for i, o := range g.orders.take() {\n\t\tif i == 0 {\n\t\t\tg.obey(o)\n\t\t}"}},
+	{guard: "run: a guard that starts late goes by the newest order", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStartsByTheNewestOrder",
+		edits: []string{"\t\t\tg.leash = o.leash\n\t\t}\n\t}", "\t\t\tg.leash = o.leash\n\t\t\tbreak\n\t\t}\n\t}"}},
 }

@@ -52,7 +52,7 @@ const lookEvery = 50 * time.Millisecond
 // process is waited for between the moment it is found and the moment it is
 // sent a signal, so no signal meets a stranger with the number of the dead.
 type process struct {
-	orders   <-chan order // closed when the pipe ends
+	orders   *inbox
 	reports  *os.File
 	children chan os.Signal
 
@@ -80,18 +80,23 @@ func Main(pipes string, args []string) error {
 	unix.CloseOnExec(out)
 	ignoreSignals()
 	adoptOrphans()
+	orders, err := newInbox(in)
+	if err != nil {
+		return err
+	}
 	g := &process{
-		orders:   readOrders(os.NewFile(uintptr(in), "orders")),
+		orders:   orders,
 		reports:  os.NewFile(uintptr(out), "reports"),
 		children: make(chan os.Signal, 1),
 	}
 	signal.Notify(g.children, syscall.SIGCHLD)
-	first, ok := <-g.orders
-	if !ok || first.verb != orderHold {
+	<-g.orders.come
+	now := Now()
+	first := g.orders.take()
+	if g.orders.ended || len(first) == 0 || first[0].verb != orderHold {
 		return nil
 	}
-	g.leash = first.leash
-	if Now() >= g.leash.term { // we came to it late: a machine that slept, or has too much to do
+	if !g.mayStart(first, now) {
 		g.report("ended 0 true\n")
 		return nil
 	}
@@ -100,9 +105,24 @@ func Main(pipes string, args []string) error {
 		return nil
 	}
 	g.report("started %d\n", g.pid)
+	for _, o := range first {
+		g.obey(o)
+	}
 	g.watch()
 	g.report("ended %d %t\n", g.status, g.stopped)
 	return nil
+}
+
+// mayStart takes the newest time that the command has, and reports whether it is not over yet. On
+// a machine that has too much to do the lease is often renewed before the guard comes to its first
+// order, which for a pushed grant is about a second.
+func (g *process) mayStart(orders []order, now Instant) bool {
+	for _, o := range orders {
+		if o.verb == orderHold {
+			g.leash = o.leash
+		}
+	}
+	return now < g.leash.term
 }
 
 // ignoreSignals keeps what is meant for others from ending a guard. The signals
@@ -144,8 +164,7 @@ func (g *process) watch() {
 			return
 		}
 		select {
-		case o, ok := <-g.orders:
-			g.obey(o, ok)
+		case <-g.orders.come:
 		case <-g.children:
 		case <-nap.C:
 		}
@@ -153,12 +172,9 @@ func (g *process) watch() {
 	}
 }
 
-// obey executes an order. The end of the orders means that no process keeps the lease.
-func (g *process) obey(o order, ok bool) {
+// obey executes an order.
+func (g *process) obey(o order) {
 	switch {
-	case !ok:
-		g.orders = nil
-		g.killing, g.stopped = true, true
 	case o.verb == orderSignal && !g.over:
 		_ = syscall.Kill(-g.pid, o.signal)
 	case o.verb == orderHold && !g.asked:
@@ -169,8 +185,17 @@ func (g *process) obey(o order, ok bool) {
 	}
 }
 
-// look does what is due now, and returns the time until the next look.
+// look does what is due now, and returns the time until the next look. The orders that have come
+// until now count, however late this guard gets to them. Their end means that no process keeps the
+// lease.
 func (g *process) look(now Instant) time.Duration {
+	for _, o := range g.orders.take() {
+		g.obey(o)
+	}
+	if g.orders.ended {
+		g.orders.come = nil
+		g.killing, g.stopped = true, true
+	}
 	if now >= g.leash.term {
 		g.ask()
 	}

@@ -3,10 +3,11 @@
 package guard
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Verbs of orders.
@@ -33,20 +34,55 @@ func parseOrder(line string) (o order, err error) {
 	return o, err
 }
 
-// readOrders reads until the pipe ends, or says what no `holdfast run` says.
-// Then it closes the channel.
-func readOrders(pipe io.Reader) <-chan order {
-	orders := make(chan order)
+// inbox is the end of a pipe from which a guard takes its orders.
+type inbox struct {
+	pipe  int           // its file descriptor
+	come  chan struct{} // gets a value when there is something to take
+	begun []byte        // an order whose end has not come
+	ended bool          // no more orders will come
+}
+
+func newInbox(pipe int) (*inbox, error) {
+	if err := unix.SetNonblock(pipe, true); err != nil {
+		return nil, err
+	}
+	come := make(chan struct{})
 	go func() {
-		defer close(orders)
-		lines := bufio.NewScanner(pipe)
-		for lines.Scan() {
-			o, err := parseOrder(lines.Text())
-			if err != nil {
-				return
-			}
-			orders <- o
+		for {
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(pipe), Events: unix.POLLIN}}, -1) // an error: take says more
+			come <- struct{}{}
 		}
 	}()
+	return &inbox{pipe: pipe, come: come}, nil
+}
+
+// take returns the orders that have come. It does not wait. There are no more when the pipe has
+// ended, or said what no `holdfast run` says.
+func (in *inbox) take() (orders []order) {
+	var read [4096]byte
+	for !in.ended {
+		n, err := syscall.Read(in.pipe, read[:])
+		switch {
+		case err == syscall.EAGAIN:
+			return orders
+		case err == syscall.EINTR:
+		case err != nil || n == 0:
+			in.ended = true
+		default:
+			in.begun = append(in.begun, read[:n]...)
+		}
+		for {
+			line, rest, whole := bytes.Cut(in.begun, []byte("\n"))
+			if !whole {
+				break
+			}
+			o, err := parseOrder(string(line))
+			if err != nil {
+				in.ended = true
+				break
+			}
+			in.begun, orders = rest, append(orders, o)
+		}
+	}
 	return orders
 }
