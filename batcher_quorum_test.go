@@ -2,6 +2,7 @@ package holdfast_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -94,6 +95,52 @@ func TestQuorumRenewalsAreBatched(t *testing.T) {
 		}
 		if together == 0 {
 			t.Error("no renewals travelled together")
+		}
+	})
+}
+
+// held is a node on which another has each name. It notes when it was asked, and whether the
+// caller comes back.
+type held struct {
+	*distant
+	asked []time.Duration
+	waits []bool
+}
+
+func (s *held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	if call.Script.Name != "quorum_lock" {
+		return s.distant.Eval(ctx, call)
+	}
+	s.mu.Lock()
+	s.asked, s.waits = append(s.asked, time.Since(s.began)), append(s.waits, call.Args[3] != "0")
+	s.mu.Unlock()
+	time.Sleep(away)
+	return []string{"held", "x.1.5000|b:3527400000000000", "5000", "0", "1763700000000000", "", s.run}, nil
+}
+
+// A Lock that comes while the poll of a TryLock is on its way has no mark on the nodes. So it
+// polls as soon as that is answered, once, and then with pauses.
+func TestQuorumLockBehindATryIsMarkedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes, stores := farNodes()
+		first := &held{distant: nodes[0]}
+		stores[0], stores[1], stores[2] = first, &held{distant: nodes[1]}, &held{distant: nodes[2]}
+		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*away)
+		defer cancel()
+		var try sync.WaitGroup
+		try.Go(func() {
+			if _, err := client.Mutex("name").TryLock(ctx); !errors.Is(err, holdfast.ErrHeld) {
+				t.Errorf("TryLock: %v, want ErrHeld", err)
+			}
+		})
+		time.Sleep(away / 2)
+		if _, err := client.Mutex("name").Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock: %v, want that it waits", err)
+		}
+		try.Wait()
+		if len(first.asked) < 3 || first.waits[0] || !first.waits[1] || first.asked[1] != away || first.asked[2] < 2*away+25*time.Millisecond {
+			t.Errorf("polled at %v, with a mark: %v", first.asked, first.waits)
 		}
 	})
 }

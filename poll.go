@@ -25,14 +25,14 @@ func (r *request) tryAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.tooSlow(now, now.Sub(r.sent))
 		return
 	default:
-		n.polls(a, now)
+		n.polls(r, a, now)
 	}
 	n.p.end(t, now)
 	n.step(now)
 }
 
 // polls notes that a try was lost, and when the next one is due.
-func (n *localName) polls(a wire.Answer, now clock.Instant) {
+func (n *localName) polls(r *request, a wire.Answer, now clock.Instant) {
 	n.failingSince = 0
 	if a.Holder != "" {
 		n.seen = seenIn(a, now)
@@ -42,6 +42,9 @@ func (n *localName) polls(a wire.Answer, now clock.Instant) {
 		n.rejectTries(now)
 	}
 	n.askAt = now.Add(a.PollIn)
+	if a.Word == "held" && !r.waits && n.waiters.anyBlocking() { // a caller that came meanwhile has no mark on the nodes yet
+		n.askAt = now
+	}
 }
 
 // servesPresent: without a queue nobody can recall a tenure. It serves the callers that wait here

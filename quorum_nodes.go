@@ -57,7 +57,7 @@ func (q *quorum) send(r *request) {
 	r.unsent = false
 	switch r.call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.local.waiters.anyBlocking(), q.c.wall()
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.waits, q.c.wall()
 		r.attempt, r.onAnswer = time.Hour, (*request).tryAnswered
 	case script.Renew:
 		a.Kind = ballot.Renew

@@ -21,6 +21,7 @@ type request struct {
 	part      *ballot.Call  // what a node of a quorum is to answer; nil: it is no such request
 	sent      clock.Instant // read before it was sent: what the answer proves begins here
 	attempt   time.Duration
+	waits     bool          // a caller that blocks was here when it was noted
 	unsent    bool          // a renewal that no pipeline has taken yet
 	reserving bool          // counted among the reservations of its tenure
 	wholeOnly bool          // it does not fall back to the lock key only
@@ -111,6 +112,7 @@ func (p *process) sendScript(s *driver.Script, n *localName, t *tenure, now cloc
 		tenure:   t,
 		sent:     now,
 		attempt:  p.attempt(),
+		waits:    n.waiters.anyBlocking(),
 		onAnswer: answered,
 	}
 	if s == script.Renew || s == script.Held {
