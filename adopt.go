@@ -2,10 +2,8 @@ package holdfast
 
 import (
 	"context"
-	"strconv"
 
-	"github.com/holdfast-go/holdfast/internal/exported"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Adopt continues a hold that another process gave away with [Lease.Export], and
@@ -27,38 +25,18 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x, k, err := c.readExport(text, "Adopt")
+	x, _, err := c.readExport(text, "Adopt")
 	if err != nil {
 		return nil, err
 	}
-	w := c.newWaiter(false)
-	defer w.recycle(c.core)
-	var cand *candidate
+	k := c.dedicatedKind(c.options.Owner, c.options.TTL)
 	if x.Leads {
-		cand = newCandidate(x.Value, c.queue)
+		k = c.candidateKind(x.Value)
 	}
-	if err := c.adopt(w, &x, k, cand); err != nil {
-		return nil, err
-	}
-	lease, err := w.await(ctx, c)
+	k.first = &firstLock{script: script.Adopt, args: []string{x.ID, itoa(x.Last)}}
+	lease, err := c.acquire(ctx, c, x.Name, k, c.newWaiter(false))
 	if err == nil && x.Leads {
-		cand.elected(ctx, lease)
+		lease.elected(ctx)
 	}
 	return lease, err
-}
-
-// adopt sets out to adopt, under a key of its own: callers of this process that
-// wait for the name keep their places in the queue.
-func (c *core) adopt(w *pending, x *exported.Hold, k *keyspace.Keys, cand *candidate) error {
-	c.mu.Lock()
-	defer c.unlock()
-	if c.closed {
-		return ErrClosed
-	}
-	now := c.clock.Now()
-	n := c.newName(x.Name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.Name, k, nil) // no name has a zero byte
-	n.adopting, n.candidate = x, cand
-	n.tenure = c.newTenure(n)
-	n.begins(&w.waiter, now)
-	return nil
 }

@@ -31,19 +31,15 @@ func (n *localName) ask(now clock.Instant) {
 func (n *localName) sendLock(now clock.Instant) {
 	t := n.tenure
 	s, args := script.Lock, []string{t.id}
-	if n.shared != nil {
-		args = append(args, itoa(n.shared.capacity))
+	if n.kind.shared() {
+		args = append(args, itoa(n.kind.capacity))
 	}
-	if x := n.adopting; x != nil {
-		s, args = script.Adopt, append(args, x.ID, itoa(x.Last))
-	} else if x := n.stealing; x != nil {
-		s, args = script.Take, append(args, x.args(n)...)
-	} else if x := n.onceEvery; x != nil {
-		s, args = script.OnceLock, append(args, x.args(n)...)
+	if first := n.kind.first; first != nil {
+		s, args = first.script, append(args, first.args...)
 	} else if n.waiters.anyBlocking() && n.sub.confirmed {
 		t.sentWait = true
 		args = append(args, "wait", itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
-	} else if n.shard != "" || n.shared != nil {
+	} else if n.shard != "" || n.kind.shared() {
 		args = append(args, "try", "0", n.shard)
 	}
 	if t.firstSent == 0 {
@@ -131,12 +127,12 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 }
 
 func (n *localName) lockGranted(r *request, a wire.Answer, now clock.Instant) {
-	if x := n.stealing; x != nil && n.p.tenures[x.id] != nil { // it was our own
-		n.p.tenures[x.id].stolen(x.reason, now)
+	if first := n.kind.first; first != nil && n.p.tenures[first.victim.id] != nil { // it was our own
+		n.p.tenures[first.victim.id].stolen(first.victim.reason, now)
 	}
 	n.p.granted(r.tenure, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
-		start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
+		start: r.sent, ttl: n.kind.ttl, recallSure: n.sub.confirmedBefore(r.sent),
 	}, now)
 }
 
@@ -209,7 +205,7 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 		return n.pollInterval(a.Position)
 	}
 	switch {
-	case n.shared != nil:
+	case n.kind.shared():
 		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and polls as the head does
 		a.Position = 0
@@ -369,20 +365,10 @@ func (n *localName) notStolen(a wire.Answer) {
 		n.reject(wire.Failure(n.name, wire.ErrUnreachable, errMayHaveStolen))
 		return
 	}
-	var tenure string
-	if x := n.stealing; x != nil { // no other lock is answered so
-		tenure = x.tenure
+	var hash string
+	if first := n.kind.first; first != nil { // no other lock is answered so
+		hash = first.victim.hash
 	}
 	n.notInRedis()
-	n.reject(&otherTenure{name: n.name, tenure: tenure, holder: a.Holder})
-}
-
-// args are what take needs beside the id.
-func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
-
-// stealing is a tenure that Mutex.Steal ends, and why.
-type stealing struct {
-	tenure, reason string
-	keys           *keyspace.Keys
-	id             string // of the tenure
+	n.reject(&otherTenure{name: n.name, tenure: hash, holder: a.Holder})
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -43,7 +42,10 @@ func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 }
 
 // removal is a cleanup that a call may wait for.
-type removal struct{ ended bool }
+type removal struct {
+	ended bool
+	of    *turn // whose end is announced then; nil: nobody is told
+}
 
 // awaited lets a call wait for a new cleanup.
 func (e *cleanup) awaited() *removal {
@@ -92,18 +94,21 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 	case err != nil:
 		e.p.host.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.name, "script", e.call.Script.Name, "error", err)
 	}
-	e.end()
+	e.end(now)
 }
 
 // end takes a cleanup off the list, done or not.
-func (e *cleanup) end() {
+func (e *cleanup) end(now clock.Instant) {
 	delete(e.p.cleanups, e)
 	e.asking = nil
 	e.p.schedule.Stop(&e.timer)
 	e.p.cancels.Remove(e.call.Args[0], e)
-	if e.removal != nil {
-		e.removal.ended = true
-		e.p.host.done(e.removal)
+	if r := e.removal; r != nil {
+		r.ended = true
+		e.p.host.done(r)
+		if r.of != nil {
+			r.of.local.announce(r.of, now)
+		}
 	}
 	e.p.removalProgress(e.call.Args[0])
 }
@@ -133,7 +138,7 @@ func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup 
 	}
 	e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
 	if oldest, full := p.cancels.Add(id, e); full {
-		oldest.end()
+		oldest.end(now)
 	}
 	return e
 }
@@ -142,7 +147,7 @@ func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup 
 func (p *process) handOverAfterSplit(id string, n *localName, now clock.Instant) {
 	p.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
-		until: now.Add(n.ttl()), lockKeyOnly: true,
+		until: now.Add(n.kind.ttl), lockKeyOnly: true,
 	}, now)
 }
 
@@ -156,7 +161,7 @@ func (n *localName) cleanUp(t *tenure, now clock.Instant) *removal {
 
 // coolDown starts the cool-down of a name that an id still holds.
 func (p *process) coolDown(id string, n *localName, now, until clock.Instant) *cleanup {
-	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.ttl())}, now)
+	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.kind.ttl)}, now)
 }
 
 // minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
@@ -183,7 +188,7 @@ func (t *tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.id) }
 // script cooldown, whose duration is computed again for each try.
 func (n *localName) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
 	if coolUntil > now {
-		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.owner(), n.shard, fresh}
+		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.kind.owner, n.shard, fresh}
 	}
 	return script.Unlock, n.unlockArgs(id, fresh)
 }
@@ -228,7 +233,7 @@ func (n *localName) endAll(now clock.Instant) (calls []driver.Call) {
 			calls = append(calls, n.p.endCall(t.id, n, script.Cancel, now))
 		}
 	}
-	if u := n.turn; u != nil && n.candidate != nil && n.candidate.announces {
+	if u := n.turn; u != nil && u.announces() {
 		calls = append(calls, n.announcement(u))
 	}
 	return calls
@@ -262,6 +267,15 @@ func (p *process) nameOfID(id string) *localName {
 	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
 }
 
+// awaitRemoval makes the host hear when Redis knows no more of an id that was given up.
+func (p *process) awaitRemoval(t *tenure) {
+	p.removals[t.id] = t
+	p.removalProgress(t.id)
+}
+
+// forgetRemoval: nobody waits for that any more.
+func (p *process) forgetRemoval(t *tenure) { delete(p.removals, t.id) }
+
 // removalProgress ends it when all locks of the id have been answered and its cancel, too.
 // Each of these calls it.
 func (p *process) removalProgress(id string) {
@@ -274,17 +288,6 @@ func (p *process) removalProgress(id string) {
 	}
 	delete(p.removals, id)
 	p.host.done(t)
-}
-
-// announce starts a cleanup. If observers miss it, they notice the change when they
-// poll.
-func (n *localName) announce(u *turn, now clock.Instant) *removal {
-	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.ttl)}, now).awaited()
-}
-
-func (n *localName) announcement(u *turn) driver.Call {
-	cand := n.candidate
-	return election.Announcement(n.keys, u.tenure.id, u.token, n.shard != "", cand.proclaims, cand.proclaimed)
 }
 
 // longestRepeat is the longest pause before a cancel goes out again though it was answered:

@@ -232,22 +232,14 @@ func (c *core) unlockAndSend() (after []func()) {
 func (c *core) sendRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
 		n := min(c.batch(), len(c.renewals))
-		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool {
-			return r.tenure.phase != holding // the lock key is to end: by the caller that stops, or by an adopter
-		})
+		now := c.clock.Now()
+		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool { return !r.setOut(now) })
 		c.renewals = c.renewals[n:]
 		if len(batch) == 0 {
 			continue
 		}
 		c.pipelines++
 		c.inflight += len(batch)
-		now := c.clock.Now()
-		for _, r := range batch {
-			r.sent, r.unsent = now, false
-			r.tenure.expiry = max(r.tenure.expiry, now.Add(r.local.ttl()))
-			r.tenure.minHold.sent(r, now)
-			r.tenure.reserves(r)
-		}
 		go c.performAll(batch, &c.pipelines)
 	}
 	if len(c.renewals) == 0 {

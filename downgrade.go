@@ -41,25 +41,17 @@ func (l *Lease) Keep(n int) error {
 func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	n := u.local
 	c.mu.Lock()
-	if kindOf(n.kind()) != kindOf(letter) {
+	if kindOf(n.kind.letter) != kindOf(letter) {
 		defer c.unlock()
-		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.kind()), 0)))
+		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.kind.letter), 0)))
 	}
 	now := c.clock.Exact()
-	if e := u.hasEnded(now); e != nil {
-		c.unlock()
-		return e.public()
+	waits, e := c.process.shrink(u, letter, weight, now)
+	if e != nil || !waits {
+		defer c.unlock()
+		return endError(e)
 	}
-	s := n.shared
-	if weight < s.weight {
-		n.replaceID(letter, weight)
-	}
-	if !s.shrunk.replacing {
-		c.unlock()
-		return nil
-	}
-	n.askSmaller(now)
-	done, ended := c.whenDone(s), c.watch(u).whenDone()
+	done, ended := c.whenDone(n.kind), c.watch(u).whenDone()
 	c.unlock()
 
 	late := time.NewTimer(c.patienceToRelease())
@@ -74,5 +66,5 @@ func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Failure(n.name, ErrUnknown, cmp.Or(publicError(s.shrunk.lastErr), wire.ErrNoAnswer))
+	return wire.Failure(n.name, ErrUnknown, cmp.Or(publicError(n.kind.shrunk.lastErr), wire.ErrNoAnswer))
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
@@ -90,85 +87,27 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	cand := newCandidate(value, c.queue)
-	m := &Mutex{client: e.client, name: e.name, candidate: cand, MaxHold: e.MaxHold, Grace: e.Grace}
+	m := &Mutex{client: e.client, name: e.name, candidate: c.candidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cand.elected(ctx, lease)
+	lease.elected(ctx)
 	return lease, nil
 }
-
-// candidate is one call of Campaign. It has a local name of its own, and so a
-// tenure and an id: turns share a tenure, whose id has one value, and observers
-// distinguish terms by the id.
-type candidate struct {
-	number           int64
-	value            string      // in its ids
-	announces        bool        // the server pushes what it announces
-	nextAnnouncement clock.Timer // for the next announcement of the same term
-
-	proclaims  int64  // counts what it has proclaimed
-	proclaimed string // the newest of these
-}
-
-func newCandidate(value string, announces bool) *candidate {
-	return &candidate{number: candidateCount.Add(1), value: value, announces: announces}
-}
-
-// newest is what it proclaimed last, or campaigned with.
-func (cand *candidate) newest() string {
-	if cand.proclaims > 0 {
-		return cand.proclaimed
-	}
-	return cand.value
-}
-
-// candidateCount counts the calls of Campaign, and of Adopt for a term.
-var candidateCount atomic.Int64
-
-// key is the key of a local name in process.names. No name has a control character.
-func (cand *candidate) key(name string) string {
-	if cand == nil {
-		return name
-	}
-	return name + "\x00candidate" + strconv.FormatInt(cand.number, 36)
-}
-
-// tail is what the ids of a local name end with.
-func (cand *candidate) tail(p *process) string {
-	if cand == nil {
-		return p.idTail
-	}
-	return keyspace.Tail(p.ttl, cand.value)
-}
-
-// announceEvery is how often a term is announced: a failover may lose the term key.
-const announceEvery = 5 * time.Minute
 
 // announceWait is how long a leader waits until its term is known to others. It
 // leads also when that takes longer.
 const announceWait = 250 * time.Millisecond
 
 // elected announces a term, now and again.
-func (cand *candidate) elected(ctx context.Context, lease *Lease) {
-	u := lease.turn
-	n := u.local
-	c := lease.client.core
-	if !cand.announces {
+func (l *Lease) elected(ctx context.Context) {
+	c := l.client.core
+	if !l.turn.announces() {
 		return
 	}
 	c.mu.Lock()
-	now := c.clock.Now()
-	announced := c.whenCleaned(n.announce(u, now))
-	cand.nextAnnouncement = clock.Timer{Fire: func(now clock.Instant) {
-		if !c.closed && u.ended.Load() == nil {
-			n.announce(u, now)
-			c.schedule.Set(&cand.nextAnnouncement, now.Add(announceEvery), now)
-		}
-	}}
-	c.schedule.Set(&cand.nextAnnouncement, now.Add(announceEvery), now)
+	announced := c.whenCleaned(c.process.elected(l.turn, c.clock.Now()))
 	c.unlock()
 	t := time.NewTimer(announceWait)
 	defer t.Stop()
@@ -180,42 +119,12 @@ func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 	}
 }
 
-// resigned notifies observers that a term is over, unless a new leader has announced
-// its own.
-func (c *core) resigned(lease *Lease) {
-	u := lease.turn
-	cand := u.local.candidate
-	if cand == nil || !cand.announces {
-		return
-	}
+// resigned notifies observers that the term is over.
+func (l *Lease) resigned() {
+	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	if cand.nextAnnouncement.Fire != nil {
-		c.schedule.Stop(&cand.nextAnnouncement)
-	}
-	if !c.closed {
-		u.local.announce(u, c.clock.Now())
-	}
-}
-
-// freedAfterGrace tells the observers that the name is free after Grace, without a Release. Before
-// Redis has answered that, it would say that this candidate leads.
-func (c *core) freedAfterGrace(u *turn) {
-	if cand := u.local.candidate; cand == nil || !cand.announces {
-		return
-	}
-	go func(given <-chan struct{}) {
-		select {
-		case <-given:
-		case <-c.stopped:
-			return
-		}
-		c.mu.Lock()
-		defer c.unlock()
-		if !c.closed {
-			u.local.announce(u, c.clock.Now())
-		}
-	}(c.whenCleaned(u.releaseDone))
+	c.process.resigned(l.turn, c.clock.Now())
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means

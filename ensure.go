@@ -22,7 +22,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
-	if l.turn.local.noRenew() {
+	if l.turn.local.kind.noRenew {
 		_, err := l.client.check(ctx, l.turn)
 		return err
 	}
@@ -46,7 +46,7 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 }
 
 func (c *core) check(ctx context.Context, u *turn) (time.Duration, error) {
-	r, err := c.ask(ctx, u, func(now clock.Instant) *request { return u.local.check(u.tenure, now) })
+	r, err := c.ask(ctx, u, u.check)
 	if err = c.verdict(ctx, u, err); err != nil {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (c *core) ask(ctx context.Context, u *turn, send func(now clock.Instant) *r
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
-		return nil, e.public()
+		return nil, endError(e)
 	}
 	answered := make(chan error, 1)
 	r := send(now)
@@ -77,7 +77,7 @@ func (c *core) ensure(ctx context.Context, u *turn, tokens int64) error {
 // lease that is not renewed by itself.
 func (c *core) prolong(ctx context.Context, u *turn, tokens int64, extends time.Duration) error {
 	n := u.local
-	r, err := c.ask(ctx, u, func(now clock.Instant) *request { return n.renewNow(u.tenure, now, tokens, extends) })
+	r, err := c.ask(ctx, u, func(now clock.Instant) *request { return u.prolong(now, tokens, extends) })
 	if want := c.waitReplicas; c.err(u) == nil && err == nil && r.acked < want {
 		return &ReplicasError{Name: n.name, Want: want, Got: r.acked, Connected: r.connected}
 	}

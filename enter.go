@@ -5,18 +5,26 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
+// acquire asks for a name, and waits.
+func (c *core) acquire(ctx context.Context, client *Client, name string, k *kind, w *pending) (*Lease, error) {
+	defer w.recycle(c)
+	if err := c.enter(name, k, w, ctx.Done() == nil); err != nil {
+		return nil, err
+	}
+	return w.await(ctx, client)
+}
+
 // enter is process.enter. If the call blocks until its answer, it may send the request itself.
-func (c *core) enter(m *Mutex, w *pending, blocking bool) error {
+func (c *core) enter(name string, k *kind, w *pending, blocking bool) error {
 	c.mu.Lock()
 	now := c.clock.Now()
-	n, err := c.process.enter(m.name, m.candidate, m.dedicatedTenure(), &w.waiter, now)
+	n, err := c.process.enter(name, k, &w.waiter, now)
 	if err != nil {
 		c.unlock()
 		return publicError(err)
@@ -44,56 +52,26 @@ func (c *core) abandon(w *pending) (*turn, *idRemoval) {
 		return nil, nil
 	}
 	g := &idRemoval{t, c.whenDone(t)}
-	c.removals[t.id] = t
-	c.removalProgress(t.id)
+	c.awaitRemoval(t)
 	return nil, g
 }
 
-// acquire asks for a part of a name's capacity. It blocks and fails as
+// acquireShared asks for a part of a name's capacity. It blocks and fails as
 // Mutex.Lock does.
-func (s shared) acquire(ctx context.Context, client *Client, name string, try bool) (*Lease, error) {
+func (c *core) acquireShared(ctx context.Context, client *Client, name string, k *kind, maxHold, grace time.Duration, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.maxHold < 0 {
-		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.maxHold))
+	if maxHold < 0 {
+		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, maxHold))
 	}
-	c := client.core
-	checkGrace(name, s.grace, c.options.TTL)
+	checkGrace(name, grace, c.options.TTL)
 	if held := c.heldUnder(ctx, name); held != nil && c.err(held) == nil && !try { // a try waits for nobody
 		return nil, ErrDeadlock
 	}
 	w := c.newWaiter(try)
-	w.maxHold, w.grace = s.maxHold, s.grace
-	defer w.recycle(c)
-	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
-		return nil, err
-	}
-	return w.await(ctx, client)
-}
-
-// enterShared makes a local name for one waiter and starts it.
-func (c *core) enterShared(name string, s *shared, w *pending, blocking bool) error {
-	k, err := keysOf(c.options.Prefix, name)
-	if err != nil {
-		return err
-	}
-	s.keys = k.WithHolders()
-	if s.letter == keyspace.Permits {
-		s.keys = k.WithSize()
-	}
-	s.tail = c.tailOf(s)
-	c.mu.Lock()
-	if c.closed {
-		c.unlock()
-		return ErrClosed
-	}
-	now := c.clock.Now()
-	c.lastShared++
-	n := c.newName(name+"\x00shared"+strconv.FormatInt(c.lastShared, 36), name, k, s) // no name has a control character
-	n.begins(&w.waiter, now)
-	c.unlockAndPerform(blocking, n.asking, now)
-	return nil
+	w.maxHold, w.grace = maxHold, grace
+	return c.acquire(ctx, client, name, k, w)
 }
 
 // enterAll puts a caller that does not wait into the local queue of each name, and
@@ -184,10 +162,11 @@ func (w *pending) await(ctx context.Context, client *Client) (*Lease, error) {
 func (c *core) waitError(w *pending, ended error) error {
 	c.mu.Lock()
 	defer c.unlock()
-	if ended != context.DeadlineExceeded || !w.listed || w.local.failingSince == 0 || w.local.lastErr == nil { //nolint:errorlint // that very one
+	failure := w.failure()
+	if ended != context.DeadlineExceeded || failure == nil { //nolint:errorlint // that very one
 		return ended
 	}
-	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, publicError(w.local.lastErr)))
+	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, publicError(failure)))
 }
 
 // idRemoval is what a call whose context has ended waits for, for a moment.
@@ -235,7 +214,7 @@ func (c *core) awaitRemovals(all ...*idRemoval) {
 	defer c.mu.Unlock()
 	for _, g := range all {
 		if g.tenure != nil {
-			delete(c.removals, g.tenure.id)
+			c.forgetRemoval(g.tenure)
 			delete(c.waits, g.tenure)
 		}
 	}

@@ -65,7 +65,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := c.servers.lacks(n.name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
 		return nil, err
 	}
-	if n.shared != nil {
+	if n.kind.shared() {
 		return nil, errNotShared(n.name, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
@@ -113,14 +113,8 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 // renewAfterRefusal renews now: Redis has just said that the name is not ours, and if that
 // is so the renewal ends the lease.
 func (l *Lease) renewAfterRefusal() {
-	u, c := l.turn, l.client.core
-	t := u.tenure
+	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	if c.closed || t.phase != holding || u.local.tenure != t {
-		return
-	}
-	now := c.clock.Now()
-	u.local.renew(t, now) // also where one is under way: it may have run before that
-	u.local.arm(now)
+	l.turn.renewNow(c.clock.Now())
 }

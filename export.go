@@ -38,9 +38,9 @@ func (l *Lease) Export() (string, error) {
 	switch {
 	case lacks != nil:
 		return "", lacks
-	case u.local.shared != nil:
+	case u.local.kind.shared():
 		return "", errNotShared(l.Name(), "Export")
-	case u.local.noRenew():
+	case u.local.kind.noRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released:
 		return "", l.Err()
@@ -51,43 +51,39 @@ func (l *Lease) Export() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	last, err := c.giveAway(u)
+	given, err := c.giveAway(u)
 	if err != nil {
 		return "", err
 	}
 	l.released = true // and result is nil
-	x := exported.Hold{Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token, Last: last}
-	if cand := u.local.candidate; cand != nil {
-		c.mu.Lock() // it proclaims nothing any more
-		x.Leads, x.Value = true, cand.newest()
-		c.mu.Unlock()
+	x := exported.Hold{
+		Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token,
+		Last: given.last, Leads: given.leads, Value: given.value,
 	}
 	return x.Text(), nil
 }
 
 // giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
 // has set out meanwhile: what it reserves is unknown before its answer.
-func (c *core) giveAway(u *turn) (last int64, err error) {
+func (c *core) giveAway(u *turn) (given givenAway, err error) {
 	for range 4 {
 		if err := c.ensure(context.Background(), u, 1); err != nil { // a token tells of all that ran before it
-			return 0, err
+			return given, err
 		}
-		if last, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
-			return last, err
+		if given, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
+			return given, err
 		}
 		c.awaitReservations(u)
 	}
-	return 0, wire.Failure(u.local.name, ErrUnreachable, err)
+	return given, wire.Failure(u.local.name, ErrUnreachable, err)
 }
-
-var errReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
 
 // awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
 // take.
 func (c *core) awaitReservations(u *turn) {
 	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
 		c.mu.Lock()
-		settled := c.closed || u.tenure.reservations == 0 || u.ended.Load() != nil
+		settled := u.settled()
 		c.mu.Unlock()
 		if settled {
 			return // Export asks again
@@ -99,17 +95,16 @@ func (c *core) awaitReservations(u *turn) {
 	}
 }
 
-// export ends a turn and forgets its tenure: nobody here may end that any more. last is
-// the highest token that the tenure has reserved.
-func (c *core) export(u *turn) (last int64, err error) {
+// export ends a turn and forgets its tenure: nobody here may end that any more.
+func (c *core) export(u *turn) (given givenAway, err error) {
 	c.mu.Lock()
 	defer c.unlock()
-	last, err = c.process.export(u, c.clock.Exact())
+	given, err = c.process.export(u, c.clock.Exact())
 	if err == nil {
 		c.details.Exported(u.tenure.id)
 		c.writeDetails()
 	}
-	return last, publicError(err)
+	return given, publicError(err)
 }
 
 // ErrExport means that a text is not the complete result of a [Lease.Export].

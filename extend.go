@@ -29,9 +29,9 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
-	case !n.noRenew():
+	case !n.kind.noRenew:
 		return wire.Failure(n.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
-	case ttl > n.ttl():
+	case ttl > n.kind.ttl:
 		if err := l.client.servers.lacks(n.name, "Extend by more than the ttl of the Mutex"); err != nil {
 			return err
 		}

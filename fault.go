@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -73,6 +74,20 @@ func (f *badName) Error() string        { return f.reason }
 func (f *otherTenure) Error() string    { return "another tenure" }
 func (f *tooSlow) Error() string        { return "too slow" }
 func (f *tooFewReplicas) Error() string { return "too few replicas" }
+
+var (
+	// errOneByOne: the names can't be asked for at once.
+	errOneByOne = errors.New("holdfast: these names must be asked for one by one")
+
+	// errNoLongerDue: between our inspect and our lock another has begun the tick, or has set a
+	// schedule, or the tick is over.
+	errNoLongerDue = errors.New("holdfast: not due any more")
+
+	errReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
+
+	errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
+		"now the name is free or has another holder")
+)
 
 // happening is what an event is about.
 type happening int

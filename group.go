@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -26,9 +25,6 @@ type group struct {
 	names  []*localName
 	asking *request // the newest that was sent
 }
-
-// errOneByOne: the names can't be asked for at once.
-var errOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
 // enterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
 func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters []*waiter, now clock.Instant) *group {

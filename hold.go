@@ -40,8 +40,8 @@ func (n *localName) renewForMinHold(t *tenure, now clock.Instant) {
 // requiredTTL is how long the lock key has to live, if that is longer than the ttl: until
 // MinHold has passed, or as long as the next turn will ask for.
 func (n *localName) requiredTTL(t *tenure, now clock.Instant) time.Duration {
-	if n.noRenew() { // so that one that comes late cuts nothing that Extend gave
-		return max(n.ttl(), n.requiredHold(t, now))
+	if n.kind.noRenew { // so that one that comes late cuts nothing that Extend gave
+		return max(n.kind.ttl, n.requiredHold(t, now))
 	}
 	return n.requiredHold(t, now)
 }
@@ -83,14 +83,14 @@ func (n *localName) retire(why cause, reason string, now clock.Instant) {
 	} else {
 		t.setPhase(over)
 		n.tenure, n.lingerUntil = nil, 0
-		n.p.later(t.goneBy().Add(n.ttl()), now, t.forget)
+		n.p.later(t.goneBy().Add(n.kind.ttl), now, t.forget)
 		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: reason}, now)
 		switch {
 		case why == maxHold:
 			n.releaseEndedLater(u, u.grace, now)
-		case why == revoked && n.noRenew(): // nor did the question cut what Extend gave
-			n.releaseEndedLater(u, n.ttl(), now)
-		case why == expired && n.noRenew(): // the lock key may live on, see Extend
+		case why == revoked && n.kind.noRenew: // nor did the question cut what Extend gave
+			n.releaseEndedLater(u, n.kind.ttl, now)
+		case why == expired && n.kind.noRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
 	}
@@ -106,7 +106,9 @@ func (n *localName) releaseEndedLater(u *turn, after time.Duration, now clock.In
 func (u *turn) graceOver(now clock.Instant) {
 	if u.tenure.phase == over {
 		u.local.releaseEnded(u, now)
-		u.local.p.host.freedAfterGrace(u)
+		if u.announces() { // before Redis has answered that, it would say that this candidate leads
+			u.releaseDone.of = u
+		}
 	}
 }
 

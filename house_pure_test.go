@@ -14,7 +14,7 @@ import (
 // TestDecisionsArePure.
 var pure = []string{
 	"process.go", "local_name.go", "ask.go", "turn.go", "tenure.go", "renew.go", "release.go", "cleanup.go", "request.go",
-	"hold.go", "waiter.go", "group.go", "shared.go", "smaller.go", "check.go", "norenew.go", "dedicated.go", "replicas.go", "seen.go", "subscriber.go", "fault.go",
+	"hold.go", "waiter.go", "group.go", "kinds.go", "term.go", "smaller.go", "check.go", "norenew.go", "replicas.go", "seen.go", "subscriber.go", "fault.go",
 	"poll.go",
 }
 

@@ -27,8 +27,6 @@ type Lease struct {
 
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
-var releasedEnding = &ending{ErrReleased} // how most turns end
-
 // Name returns the locked name.
 func (l *Lease) Name() string { return l.turn.local.name }
 
@@ -42,7 +40,7 @@ func (l *Lease) Token() int64 { return l.turn.token }
 func (l *Lease) Err() error {
 	if l.returned.Load() {
 		if e := l.turn.ended.Load(); e != nil {
-			return e.public()
+			return endError(e)
 		}
 		return ErrReleased
 	}
@@ -51,7 +49,7 @@ func (l *Lease) Err() error {
 
 func (c *core) err(u *turn) error {
 	if e := u.ended.Load(); e != nil {
-		return e.public()
+		return endError(e)
 	}
 	if cause := u.over(c.clock.Exact()); cause != "" {
 		return &LostError{Name: u.local.name, Token: u.token, Cause: Cause(cause)}
@@ -113,7 +111,7 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
-		cancel(e.public())
+		cancel(endError(e))
 		return derived
 	}
 	w := c.watch(u)
@@ -164,8 +162,8 @@ func (w *watch) whenDone() <-chan struct{} {
 
 // ended ends the contexts of a turn outside the mutex, and the channel at once.
 func (c *core) ended(u *turn) {
-	if s := u.local.shared; s != nil {
-		delete(c.waits, s) // see shrink, which waits for the turn, too
+	if k := u.local.kind; k.shared() {
+		delete(c.waits, k) // see shrink, which waits for the turn, too
 	}
 	w := c.watched[u]
 	if w == nil {
@@ -177,7 +175,7 @@ func (c *core) ended(u *turn) {
 	}
 	if derived := w.derived; len(derived) > 0 {
 		w.derived = nil // a context that ends takes itself out
-		err := u.ended.Load().public()
+		err := endError(u.ended.Load())
 		c.afterUnlock = append(c.afterUnlock, func() {
 			for d := range derived {
 				d.cancel(err)
@@ -248,8 +246,8 @@ func (l *Lease) Release() error {
 	if !l.released {
 		l.released = true
 		l.result = l.client.release(l)
-		if l.turn.ended.Load() != nil { // else others share it, see Mutex.Reentrant
-			l.client.resigned(l)
+		if l.turn.ended.Load() != nil && l.turn.announces() { // else others share it, see Mutex.Reentrant
+			l.resigned()
 		}
 	}
 	return l.result
@@ -257,39 +255,25 @@ func (l *Lease) Release() error {
 
 func (c *core) release(lease *Lease) error {
 	u := lease.turn
-	n := u.local
 	c.mu.Lock()
 	lease.returned.Store(true)
-	u.shares--
 	now := c.clock.Now()
-	if e := u.hasEnded(now); e != nil {
-		if u.tenure.phase == over && u.shares == 0 {
-			n.releaseEnded(u, now)
-		}
+	l := c.process.release(u, now)
+	if l.unlock == nil {
 		var given <-chan struct{}
-		if u.releaseDone != nil && now < u.tenure.ends() {
-			given = c.whenCleaned(u.releaseDone)
+		if l.removal != nil {
+			given = c.whenCleaned(l.removal)
 		}
 		c.unlock()
 		c.awaitRelease(given)
-		return e.public()
-	}
-	if u.shares > 0 {
-		c.unlock()
-		return nil
-	}
-	u.finish(ErrReleased, now)
-	n.turn = nil
-	n.step(now)
-	if u.tenure.phase != releasing {
-		c.unlock()
-		return nil
+		if l.ended == nil {
+			return nil
+		}
+		return endError(l.ended)
 	}
 	done := c.newWaiter(false) // for its channel
 	c.asked[u] = done.asked
-	n.releaseDone = u
-	n.arm(now)
-	c.unlockAndPerform(true, n.unlocking, now)
+	c.unlockAndPerform(true, l.unlock, now)
 	select {
 	case err := <-done.asked:
 		done.recycle(c)
@@ -298,7 +282,7 @@ func (c *core) release(lease *Lease) error {
 		}
 		return err
 	case <-c.stopped:
-		return wire.Failure(n.name, ErrUnknown, ErrClosed)
+		return wire.Failure(lease.Name(), ErrUnknown, ErrClosed)
 	}
 }
 

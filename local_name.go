@@ -1,11 +1,12 @@
 package holdfast
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -28,8 +29,9 @@ import (
 // calls step, which alone decides what is to be done next.
 type localName struct {
 	p         *process
-	key       string // in process.names: the name, or more for a candidate, an adopter, a dedicated tenure and a shared kind
+	key       string // in process.names: the name, or more for a kind of its own
 	name      string
+	kind      *kind
 	keys      *keyspace.Keys
 	shard     string // what sharded channels of this name end with; else empty
 	sub       *subscriber
@@ -52,33 +54,27 @@ type localName struct {
 	notBatched       bool          // lock_batch answered again
 	listed           bool          // in process.names, until it is forgotten
 	orphan           orphan
-	adopting         *exported.Hold // the hold that its only tenure adopts; else nil
-	stealing         *stealing      // the tenure that its only waiter steals from; else nil
-	onceEvery        *onceEveryCall // the call of OnceEvery of its only waiter; else nil
-	renewKeys        []string       // keys
+	renewKeys        []string // keys
 
 	unlocking       *request      // unlock in flight
 	fresh           *tenure       // the id that it queues again, or nil
 	releaseDone     *turn         // takes the outcome for Release
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	place           *ballot.Place // on a quorum: where it asks from
-	shared          *shared       // of a shared kind; nil for a mutex
-
-	candidate *candidate // nil: of callers that lock the name as a Mutex
-	dedicated *dedicated // nil: with owner and ttl of the Client
-	group     *group     // the names that ask with it by one script; else nil
+	group           *group        // the names that ask with it by one script; else nil
 
 	timer clock.Timer
 }
 
-// enter puts a waiter into the local queue of its name.
-func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter, now clock.Instant) (*localName, error) {
+// enter puts a waiter into the local queue of its name. Without a kind it has that of the process.
+func (p *process) enter(name string, own *kind, w *waiter, now clock.Instant) (*localName, error) {
 	if p.closed {
 		return nil, wire.ErrClosed
 	}
-	key := cand.key(name)
+	key := name
 	if own != nil {
-		key = own.key(name)
+		p.lastOwn++
+		key += "\x00" + strconv.FormatInt(p.lastOwn, 36) // no name has a control character
 	}
 	n := p.names[key]
 	if n == nil {
@@ -86,8 +82,8 @@ func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter,
 		if err != nil {
 			return nil, &badName{name, err.Error()}
 		}
-		n = p.newName(key, name, k, nil)
-		n.candidate, n.dedicated, n.askAt = cand, own, p.host.notBefore(name)
+		n = p.newName(key, name, k, cmp.Or(own, p.plain))
+		n.askAt = p.host.notBefore(name)
 	} else if w.try && n.busy() {
 		return nil, n.held(now)
 	}
@@ -102,12 +98,13 @@ func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter,
 	return n, nil
 }
 
-// newName makes a local name, of a shared kind if s is one.
-func (p *process) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
-	n := &localName{p: p, key: key, name: name, keys: k, sub: p.sub, shared: s, listed: true}
+// newName makes a local name.
+func (p *process) newName(key, name string, keys *keyspace.Keys, k *kind) *localName {
+	n := &localName{p: p, key: key, name: name, kind: k, keys: keys, sub: p.sub, listed: true}
+	k.setKeys(keys)
 	if n.sub == nil {
-		n.shard = k.ShardSuffix()
-		if s != nil {
+		n.shard = keys.ShardSuffix()
+		if k.shared() {
 			n.sub = p.sharedSubs.of(p, n.shard)
 		} else {
 			n.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, n.shard)}
@@ -123,11 +120,12 @@ func (p *process) newName(key, name string, k *keyspace.Keys, s *shared) *localN
 // by the ten thousand. In the shared kinds each id had a local name of its own, so now those
 // of one name share one.
 func (n *localName) remembered(now clock.Instant) *localName {
-	if n.shared == nil {
+	if !n.kind.shared() {
 		return n
 	}
 	return n.p.remembered.Of(n.name, now, func() *localName {
-		return &localName{p: n.p, name: n.name, keys: n.keys, shard: n.shard, shared: &shared{keys: n.shared.keys}}
+		k := &kind{owner: n.kind.owner, ttl: n.kind.ttl, letter: n.kind.letter, capacity: n.kind.capacity, keys: n.kind.keys}
+		return &localName{p: n.p, name: n.name, kind: k, keys: n.keys, shard: n.shard}
 	})
 }
 
@@ -157,6 +155,19 @@ func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 		return t
 	}
 	return nil
+}
+
+// each visits the local names that have turns or waiters.
+func (p *process) each(visit func(name string, held, waiting int)) {
+	for _, n := range p.names {
+		held := 0
+		if u := n.turn; u != nil && u.ended.Load() == nil {
+			held = 1
+		}
+		if held+n.waiters.n > 0 {
+			visit(n.name, held, n.waiters.n)
+		}
+	}
 }
 
 // step does what is to be done now.
@@ -207,7 +218,7 @@ func (n *localName) giveUp(t *tenure, now clock.Instant) {
 }
 
 func (p *process) newTenure(n *localName) *tenure {
-	t := &tenure{id: keyspace.NewID(p.idHead, p.random, n.tail()), local: n}
+	t := &tenure{id: keyspace.NewID(p.idHead, p.random, n.kind.tail), local: n}
 	p.tenures[t.id] = t
 	return t
 }
@@ -218,9 +229,9 @@ func (p *process) end(t *tenure, now clock.Instant) {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		p.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+protocol.QueueTTL)
+		p.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.kind.ttl+protocol.QueueTTL)
 	} else {
-		p.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+time.Minute)
+		p.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.kind.ttl+time.Minute)
 	}
 	t.local.formerIDsEnded(now)
 	p.rememberMinHold(t, now)
@@ -260,7 +271,7 @@ func (n *localName) serve(now clock.Instant) {
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
 	case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,
-		n.noRenew() && t.ttl < n.ttl(): // a push gave it a claim window
+		n.kind.noRenew && t.ttl < n.kind.ttl: // a push gave it a claim window
 		n.renewForMinHold(t, now)
 	case t.ends().Sub(now) < t.ttl/3:
 		n.topUp(now)
@@ -271,7 +282,7 @@ func (n *localName) serve(now clock.Instant) {
 
 // lingering reports whether an idle tenure is to be kept.
 func (n *localName) lingering(now clock.Instant) bool {
-	if n.p.linger <= 0 || n.adopting != nil || n.stealing != nil || n.onceEvery != nil || n.candidate != nil || n.dedicated != nil || n.shared != nil {
+	if n.p.linger <= 0 || !n.kind.lingers {
 		return false
 	}
 	if n.lingerUntil == 0 {
@@ -322,13 +333,13 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 
 // noteGranted stands apart, because an event needs much of the stack.
 func (n *localName) noteGranted(w *waiter, now clock.Instant) {
-	n.p.host.note(event{what: turnGranted, name: n.name, token: n.turn.token, took: now.Sub(w.since), kind: n.kind(), source: n.source(w)})
+	n.p.host.note(event{what: turnGranted, name: n.name, token: n.turn.token, took: now.Sub(w.since), kind: n.kind.letter, source: n.source(w)})
 }
 
 // recalled closes the turns: the present local waiters are still served, then the name
 // goes to the process that waits.
 func (n *localName) recalled(t *tenure) {
-	if t.servesUpTo == 0 && n.shared == nil {
+	if t.servesUpTo == 0 && !n.kind.shared() {
 		t.servesUpTo = max(1, n.admitted)
 		n.p.host.note(event{what: recalledName, name: n.name})
 	}
@@ -336,7 +347,7 @@ func (n *localName) recalled(t *tenure) {
 
 // tooSlow ends an attempt whose grants arrive when they are over.
 func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
-	err := &tooSlow{name: n.name, ttl: n.ttl(), roundTrip: roundTrip}
+	err := &tooSlow{name: n.name, ttl: n.kind.ttl, roundTrip: roundTrip}
 	n.reject(err)
 	if n.tenure.phase == holding {
 		n.sendRelease(now)

@@ -14,22 +14,15 @@ func (c *Client) LocalState() []LocalState {
 	defer c.mu.Unlock()
 	all := make([]LocalState, 0, len(c.names))
 	at := make(map[string]int, len(c.names)) // candidates and shared kinds have several local names for one name
-	for _, n := range c.names {
-		held := 0
-		if u := n.turn; u != nil && u.ended.Load() == nil {
-			held = 1
-		}
-		if held+n.waiters.n == 0 {
-			continue
-		}
-		i, known := at[n.name]
+	c.each(func(name string, held, waiting int) {
+		i, known := at[name]
 		if !known {
 			i = len(all)
-			at[n.name] = i
-			all = append(all, LocalState{Name: n.name})
+			at[name] = i
+			all = append(all, LocalState{Name: name})
 		}
 		all[i].Held += held
-		all[i].Waiting += n.waiters.n
-	}
+		all[i].Waiting += waiting
+	})
 	return all
 }

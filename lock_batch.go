@@ -73,7 +73,7 @@ func batchCall(batch []*request) driver.Call {
 	for _, r := range batch {
 		ttl := ""
 		if r.call.Script == script.Lock {
-			ttl = itoa(r.local.ttl().Milliseconds())
+			ttl = itoa(r.local.kind.ttl.Milliseconds())
 		}
 		call.Keys, call.Args = append(call.Keys, r.call.Keys[:2]...), append(call.Args, r.call.Args[0], ttl)
 	}

@@ -27,10 +27,10 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{15 * time.Second, true, 130},
 	} {
 		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil)
-		local := &localName{p: c.process, sub: &subscriber{p: c.process, confirmed: true}}
-		holder := keyspace.NewID(c.idHead, c.random, local.tail())
+		local := &localName{p: c.process, kind: c.plain, sub: &subscriber{p: c.process, confirmed: true}}
+		holder := keyspace.NewID(c.idHead, c.random, local.kind.tail)
 		if way.shared {
-			local.shared = &shared{}
+			local.kind = c.sharedKind(keyspace.Reader, 1, wholeCapacity)
 		}
 		var rate float64
 		for k := range int64(n) {

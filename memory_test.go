@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/memory"
 )
 
@@ -29,7 +30,7 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 func TestRememberedNamesAreForgotten(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	bare := func(name string, at time.Duration) *localName {
-		return (&localName{p: c.process, name: name, shared: &shared{}}).remembered(clock.Instant(0).Add(at))
+		return (&localName{p: c.process, name: name, kind: c.sharedKind(keyspace.Reader, 1, wholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {

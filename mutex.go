@@ -65,7 +65,7 @@ type Mutex struct {
 	client    *Client
 	name      string
 	removals  *[]*idRemoval // of a Multi, which waits for all of them together
-	candidate *candidate    // of an Election; else nil
+	candidate *kind         // of an Election; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -109,11 +109,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	w := c.newWaiter(try)
 	w.minHold, w.maxHold, w.grace, w.removals = m.MinHold, m.MaxHold, m.Grace, m.removals
-	defer w.recycle(c)
-	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
-		return nil, err
-	}
-	return w.await(ctx, m.client)
+	return c.acquire(ctx, m.client, m.name, m.kind(), w)
 }
 
 // again is a Lock under the context of a lease of this very name.
@@ -122,7 +118,7 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 	switch {
 	case err != nil:
 		return nil, underEnded(err)
-	case m.Reentrant && u.local.shared == nil:
+	case m.Reentrant && !u.local.kind.shared():
 	case try:
 		return nil, m.client.held(u)
 	default:
@@ -162,12 +158,11 @@ func (m *Mutex) share(u *turn) (lease *Lease, confirmed bool, err error) {
 	c := m.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	if e := u.ended.Load(); e != nil {
-		return nil, false, e.public()
+	confirmed, e := u.share(m.MinHold)
+	if e != nil {
+		return nil, false, endError(e)
 	}
-	u.shares++
-	u.requireMinHold(m.MinHold)
-	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.Add(m.MinHold) <= u.tenure.minHold.confirmedUntil, nil
+	return &Lease{turn: u, client: m.client}, confirmed, nil
 }
 
 // Locker is a lock for [Do].
@@ -235,19 +230,19 @@ func checkGrace(name string, grace, ttl time.Duration) {
 	}
 }
 
-// dedicatedTenure is how one acquisition by this Mutex differs from those of its Client; nil: not.
-func (m *Mutex) dedicatedTenure() *dedicated {
-	if m.Owner == "" && m.TTL == 0 && !m.NoRenew {
-		return nil
+// kind is that of an acquisition by this Mutex; nil: that of its Client.
+func (m *Mutex) kind() *kind {
+	if m.candidate != nil || m.Owner == "" && m.TTL == 0 && !m.NoRenew {
+		return m.candidate
 	}
-	a := &dedicated{number: dedicatedCount.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL, noRenew: m.NoRenew}
-	if m.Owner != "" {
-		a.owner = keyspace.CleanOwner(m.Owner)
-	}
-	if m.TTL != 0 {
-		a.ttl = m.TTL
-	}
-	return a
+	return m.ownKind()
+}
+
+func (m *Mutex) ownKind() *kind {
+	c := m.client.core
+	k := c.dedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
+	k.noRenew = m.NoRenew
+	return k
 }
 
 // checkDedicated panics where TTL is a mistake of the program.

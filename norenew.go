@@ -7,13 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
-// noRenew: only Extend prolongs a turn of this name, see Mutex.NoRenew. Instead of renewing
-// it asks Redis.
-func (n *localName) noRenew() bool { return n.dedicated != nil && n.dedicated.noRenew }
-
 // heldWithoutRenewal reports whether a turn has the name that is not renewed. Before it begins the tenure is
 // renewed as others are.
-func (n *localName) heldWithoutRenewal() bool { return n.noRenew() && n.turn != nil }
+func (n *localName) heldWithoutRenewal() bool { return n.kind.noRenew && n.turn != nil }
 
 // stopRenewing: a turn that is not renewed needs no next renewal.
 func (n *localName) stopRenewing(t *tenure) {
@@ -43,11 +39,11 @@ func (n *localName) renewInterval(t *tenure) time.Duration {
 func (n *localName) prolonged(r *request) {
 	t := r.tenure
 	switch {
-	case !n.noRenew():
-		t.prolong(r.sent, n.ttl(), n.p.jitter)
+	case !n.kind.noRenew:
+		t.prolong(r.sent, n.kind.ttl, n.p.jitter)
 	case n.turn == nil || r.extendBy > 0:
 		again := t.renewAt
-		t.prolong(r.sent, cmp.Or(r.extendBy, n.ttl()), n.p.jitter)
+		t.prolong(r.sent, cmp.Or(r.extendBy, n.kind.ttl), n.p.jitter)
 		t.renewAt = min(t.renewAt, again)
 		t.confirmHeld(r.sent)
 	}

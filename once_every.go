@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/once"
+	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -96,10 +97,6 @@ type onceEveryCall struct {
 	run    string // tells its record from those of others
 }
 
-// errNoLongerDue: between our inspect and our lock another has begun the tick, or has set a
-// schedule, or the tick is over.
-var errNoLongerDue = errors.New("holdfast: not due any more")
-
 // begin begins the nearest tick, or says why not. If another call was quicker, it asks
 // Redis once more which one.
 func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
@@ -141,28 +138,17 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 	return nil
 }
 
-// lock takes the name for the tick, under a key of its own.
+// lock takes the name for the tick.
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
-	c := s.c.core
-	w := c.newWaiter(true)
-	defer w.recycle(c)
+	c := s.c
 	c.mu.Lock()
-	if c.closed {
-		c.unlock()
-		return nil, ErrClosed
-	}
-	now := c.clock.Now()
 	s.run = strconv.FormatUint(c.random(), 36)
-	n := c.newName(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
-	n.onceEvery = s
-	n.begins(&w.waiter, now)
-	c.unlock()
-	return w.await(ctx, s.c)
-}
-
-// args are those of once_lock, behind the id.
-func (s *onceEveryCall) args(n *localName) []string {
-	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.TTL)}
+	c.mu.Unlock()
+	k := c.dedicatedKind(c.options.Owner, c.options.TTL)
+	k.first = &firstLock{script: script.OnceLock, args: []string{
+		c.shardOf(s.keys), itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.owner, wire.Millis(s.book.TTL),
+	}}
+	return c.acquire(ctx, c, s.name, k, c.newWaiter(true))
 }
 
 // returnTick gives the tick back where nobody knows whether the lock that failed has begun it.

@@ -18,12 +18,12 @@ type process struct {
 	random   func() uint64
 	client   string // our part of every id
 	idHead   string
-	idTail   string
+	plain    *kind // of most calls of Lock
 	schedule clock.Schedule
 
 	closed         bool
-	names          map[string]*localName     // by key: the name, or more for a candidate, an adopter and an acquisition of a shared kind
-	lastShared     int64                     // the newest number of such an acquisition
+	names          map[string]*localName     // by key: the name, or more for a kind of its own
+	lastOwn        int64                     // the newest number of such a kind
 	tenures        map[string]*tenure        // by id: all that are not past
 	byFormerID     map[string]*tenure        // by the ids that they had before their part was made smaller
 	givenUpIDs     memory.For[*localName]    // ids given up before they were granted
@@ -53,7 +53,6 @@ type host interface {
 	answer(about any, err error)            // how a request, or the release of a turn, went: a call may wait for it
 	done(what any)                          // the call that waits for this goes on
 	ended(u *turn)                          // its contexts and channels end
-	freedAfterGrace(u *turn)                // a name that nobody released is being given back
 	note(e event)                           // for the user of the Client
 	warn(message string, about ...any)      // in the log
 	listen(s *subscriber, resubscribe bool) // on its channel; from now on, or once more
@@ -94,7 +93,7 @@ func newProcess(s settings, random func() uint64) *process {
 		settings:    s,
 		random:      random,
 		client:      keyspace.NewClientID(random),
-		idTail:      keyspace.Tail(s.ttl, s.owner),
+		plain:       &kind{owner: s.owner, ttl: s.ttl, tail: keyspace.Tail(s.ttl, s.owner), lingers: true},
 		schedule:    clock.NewSchedule(),
 		names:       make(map[string]*localName),
 		tenures:     make(map[string]*tenure),

@@ -24,34 +24,29 @@ import (
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
-	c, cand := l.client.core, u.local.candidate
+	c := l.client.core
 	value = cmp.Or(value, c.options.Owner)
 	lacks := c.servers.lacks(l.Name(), "Proclaim")
 	switch {
 	case lacks != nil:
 		return lacks
-	case cand == nil:
+	case u.local.kind.term == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	if e := u.ended.Load(); e != nil {
-		c.mu.Unlock()
-		return e.public()
-	}
-	cand.proclaims++
-	cand.proclaimed = value
-	call := u.local.announcement(u)
+	call, e := c.process.proclaim(u, value)
 	c.mu.Unlock()
+	if e != nil {
+		return endError(e)
+	}
 	err := c.proclaim(ctx, u, call)
 	if err != nil {
 		c.mu.Lock()
 		defer c.unlock()
-		if !c.closed && u.ended.Load() == nil {
-			u.local.announce(u, c.clock.Now())
-		}
+		c.announceAgain(u, c.clock.Now())
 	}
 	return err
 }

@@ -34,8 +34,13 @@ func publicError(err error) error {
 	return wire.InFailure(err, publicError)
 }
 
-// public is the error of a lease that has ended.
-func (e *ending) public() error { return publicError(e.err) }
+// endError is the error of a lease that has ended so; nil: it has not.
+func endError(e *ending) error {
+	if e == nil {
+		return nil
+	}
+	return publicError(e.err)
+}
 
 // publicEvent is the event that OnEvent gets for one of the process.
 func (c *core) publicEvent(e *event) Event {

@@ -78,7 +78,7 @@ func (q *quorum) send(r *request) {
 
 func (q *quorum) placeOf(n *localName) *ballot.Place {
 	if n.place == nil {
-		n.place = ballot.NewPlace(n.name, n.keys, n.ttl())
+		n.place = ballot.NewPlace(n.name, n.keys, n.kind.ttl)
 	}
 	return n.place
 }

@@ -9,6 +9,42 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
+// leaving is what Release waits for. Without an unlock and a removal that is nothing.
+type leaving struct {
+	ended   *ending  // the turn was over before
+	removal *removal // and this gives the name back
+	unlock  *request // the host gets its result for the turn
+}
+
+// release gives one share of a turn back. With the last one the name goes to the next waiter
+// here, lingers, or is given back.
+func (p *process) release(u *turn, now clock.Instant) leaving {
+	n, t := u.local, u.tenure
+	u.shares--
+	if e := u.hasEnded(now); e != nil {
+		if t.phase == over && u.shares == 0 {
+			n.releaseEnded(u, now)
+		}
+		l := leaving{ended: e}
+		if now < t.ends() {
+			l.removal = u.releaseDone
+		}
+		return l
+	}
+	if u.shares > 0 {
+		return leaving{}
+	}
+	u.finish(wire.ErrReleased, now)
+	n.turn = nil
+	n.step(now)
+	if t.phase != releasing {
+		return leaving{}
+	}
+	n.releaseDone = u
+	n.arm(now)
+	return leaving{unlock: n.unlocking}
+}
+
 // released ends the tenure that was left, and goes on with the fresh id.
 func (n *localName) released(err error, now clock.Instant) {
 	t, fresh := n.tenure, n.fresh
@@ -46,7 +82,7 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.arm(now)
 		return
 	case a.Word == "again":
-		if n.shared == nil {
+		if !n.kind.shared() {
 			t.unlocks-- // it has released nothing; shared_unlock has
 		}
 		n.sendUnlock(now)
@@ -69,7 +105,7 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case a.Word == "granted":
 		n.p.granted(fresh, grant{
 			base: a.Base, size: a.Size, waiting: a.Waiting,
-			start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
+			start: r.sent, ttl: n.kind.ttl, recallSure: n.sub.confirmedBefore(r.sent),
 		}, now)
 		return
 	case a.Word == "queued":
@@ -152,8 +188,8 @@ func (n *localName) unlockArgs(id, fresh string) []string {
 	switch {
 	case fresh != "":
 		return []string{id, n.shard, fresh}
-	case n.shared.isShrunk():
-		return n.shared.withFormerIDs([]string{id}, n.shard)
+	case n.kind.isShrunk():
+		return n.kind.withFormerIDs([]string{id}, n.shard)
 	case n.shard != "":
 		return []string{id, n.shard}
 	}

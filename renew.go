@@ -25,7 +25,7 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		return
 	}
 	t.renewAt = next
-	if n.noRenew() {
+	if n.kind.noRenew {
 		t.verifySince = now
 	}
 	if n.heldWithoutRenewal() {
@@ -33,8 +33,23 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		return
 	}
 	t.renewal = n.sendRenewal(t, now)
-	t.expiry = max(t.expiry, now.Add(n.ttl()))
+	t.expiry = max(t.expiry, now.Add(n.kind.ttl))
 	t.minHold.sent(t.renewal, now)
+}
+
+// setOut is called when a renewal that waited for a pipeline leaves: its life begins now. It reports
+// false if it is not to be sent any more: the lock key is to end, by the waiter that stops, or by
+// an adopter.
+func (r *request) setOut(now clock.Instant) bool {
+	t := r.tenure
+	if t.phase != holding {
+		return false
+	}
+	r.sent, r.unsent = now, false
+	t.expiry = max(t.expiry, now.Add(r.local.kind.ttl))
+	t.minHold.sent(r, now)
+	t.reserves(r)
+	return true
 }
 
 // patienceToRenew is how long one renewal may take.
@@ -59,11 +74,11 @@ func (n *localName) sendRenewal(t *tenure, now clock.Instant) *request {
 func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
 	args = []string{t.id}
 	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
-	if n.shared != nil && t.turns > 0 {
+	if n.kind.shared() && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}
-	if n.shared.isShrunk() {
-		return n.shared.withFormerIDs(append(args, "0"), n.shard), 0
+	if n.kind.isShrunk() {
+		return n.kind.withFormerIDs(append(args, "0"), n.shard), 0
 	}
 	if wanted > 0 || minTTL > 0 || now >= t.fenceRenewedAt.Add(fenceEvery) {
 		args = append(args, itoa(wanted))
@@ -108,7 +123,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.tooFewReplicas(r, a, now)
 	case err == nil && a.Word == "renewed":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.ttl(), now)
+		t.minHold.renewed(r, n.kind.ttl, now)
 		t.tokens.Add(a.Base, a.Size)
 		n.acknowledged(t, r)
 		n.idReplaced()
@@ -127,7 +142,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.p.host.note(event{what: renewed, name: n.name, remaining: t.ends().Sub(now), replicas: r.acked, slack: slack})
 	case err == nil && a.Word == "kept":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.ttl(), now)
+		t.minHold.renewed(r, n.kind.ttl, now)
 		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.jitter(50*time.Millisecond)))
@@ -150,8 +165,8 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 }
 
 func (n *localName) renewFailed(t *tenure, err error, now clock.Instant) {
-	if t.failures++; n.shared.isShrunk() {
-		n.shared.shrunk.lastErr = err
+	if t.failures++; n.kind.isShrunk() {
+		n.kind.shrunk.lastErr = err
 	}
 	n.retryRenewal(t, now)
 	n.p.host.note(event{what: renewFailed, name: n.name, err: err, remaining: t.ends().Sub(now), slack: t.slack(now)})
@@ -181,7 +196,7 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	if why != stolen {
 		n.p.renewAllSoon(now) // it may not be alone
 	}
-	if n.shared.isShrunk() { // one of its ids was stolen, another may stand
+	if n.kind.isShrunk() { // one of its ids was stolen, another may stand
 		n.cleanUp(t, now)
 	}
 	if u != nil {

@@ -19,7 +19,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		local := c.newName(name, name, k, nil)
+		local := c.newName(name, name, k, c.plain)
 		local.tenure = c.newTenure(local)
 		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, c.clock.Now()
 		held[i] = local.tenure

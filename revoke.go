@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -88,32 +87,14 @@ type confirmation struct {
 	answered chan error
 }
 
-// askAbout sends a request for each tenure that holds the name. One that is still sought
-// asks when it has been granted.
+// askAbout sends a request for each tenure that holds the name.
 func (c *core) askAbout(name string) (all []confirmation) {
 	c.mu.Lock()
 	defer c.unlock()
-	if c.closed {
-		return nil
-	}
-	now := c.clock.Exact()
-	var those []*tenure
-	for _, t := range c.tenures {
-		if t.local.name == name {
-			those = append(those, t)
-		}
-	}
-	slices.SortFunc(those, func(a, b *tenure) int { return cmp.Compare(a.id, b.id) }) // so that simulated time repeats itself
-	for _, t := range those {
-		switch {
-		case t.phase != holding:
-			t.verifySince = now
-		case !t.isOver(now):
-			r := t.local.checkNow(t, now)
-			answered := make(chan error, 1)
-			c.asked[r] = answered
-			all = append(all, confirmation{r, answered})
-		}
+	for _, r := range c.process.confirm(name, c.clock.Exact()) {
+		answered := make(chan error, 1)
+		c.asked[r] = answered
+		all = append(all, confirmation{r, answered})
 	}
 	return all
 }

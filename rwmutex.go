@@ -75,9 +75,9 @@ type readers struct{ m *RWMutex }
 func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
-	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, maxHold: m.MaxHold, grace: m.Grace}
+	c, weight := m.client.core, int64(1)
 	if letter == keyspace.Writer {
-		s.weight = wholeCapacity
+		weight = wholeCapacity
 	}
-	return s.acquire(ctx, m.client, m.name, try)
+	return c.acquireShared(ctx, m.client, m.name, c.sharedKind(letter, weight, wholeCapacity), m.MaxHold, m.Grace, try)
 }

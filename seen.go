@@ -31,7 +31,7 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 func (n *localName) held(now clock.Instant) error {
 	e := &held{name: n.name, waiters: n.waiters.n}
 	if t := n.tenure; t != nil && t.phase >= holding {
-		e.owner, e.remaining = n.owner(), max(0, t.ends().Sub(now))
+		e.owner, e.remaining = n.kind.owner, max(0, t.ends().Sub(now))
 		if n.turn == nil && t.inMinHold(now) {
 			e.cooldown, e.remaining = true, t.minHold.until.Sub(now)
 		}

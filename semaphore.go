@@ -95,7 +95,8 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, tooMany(s.name, int64(n), size)
 	}
-	return shared{letter: keyspace.Permits, weight: int64(n), capacity: size, maxHold: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
+	c := s.client.core
+	return c.acquireShared(ctx, s.client, s.name, c.sharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -144,10 +145,3 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		}
 	}
 }
-
-func tooMany(name string, n, size int64) error {
-	return fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, name, size)
-}
-
-// maxSizes bounds for how many names a Client remembers which size it has told.
-const maxSizes = 1024

@@ -59,7 +59,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, p phase) *tenure {
-		t := &tenure{id: id, local: &localName{p: c}}
+		t := &tenure{id: id, local: &localName{p: c, kind: c.plain}}
 		t.setPhase(p)
 		return t
 	}

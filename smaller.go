@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -18,6 +19,22 @@ type shrunk struct {
 	lastErr   error    // how the newest try failed
 }
 
+// shrink makes the part of a turn smaller. waits: Redis has not done so yet; the host hears when it
+// has, for the kind.
+func (p *process) shrink(u *turn, letter byte, weight int64, now clock.Instant) (waits bool, e *ending) {
+	if e := u.hasEnded(now); e != nil {
+		return false, e
+	}
+	n := u.local
+	if weight < n.kind.weight {
+		n.replaceID(letter, weight)
+	}
+	if n.kind.shrunk.replacing {
+		n.askSmaller(now)
+	}
+	return n.kind.shrunk.replacing, nil
+}
+
 // askSmaller renews at once, which replaces the former ids.
 func (n *localName) askSmaller(now clock.Instant) {
 	t := n.tenure
@@ -29,36 +46,36 @@ func (n *localName) askSmaller(now clock.Instant) {
 // replaceID gives the tenure another id, of a smaller weight. The nonce stays: a revocation
 // by Revoke or Steal is stored under it.
 func (n *localName) replaceID(letter byte, weight int64) {
-	s, t := n.shared, n.tenure
-	head := t.id[:len(t.id)-len(s.tail)]
-	s.letter, s.weight = letter, weight
-	s.tail = n.p.tailOf(s)
-	s.shrunk.formerIDs = append(s.shrunk.formerIDs, t.id)
-	s.shrunk.lastErr = nil
-	s.shrunk.replacing = true
+	k, t := n.kind, n.tenure
+	head := t.id[:len(t.id)-len(k.tail)]
+	k.letter, k.weight = letter, weight
+	k.tail = keyspace.SharedTail(k.ttl, letter, weight, k.owner)
+	k.shrunk.formerIDs = append(k.shrunk.formerIDs, t.id)
+	k.shrunk.lastErr = nil
+	k.shrunk.replacing = true
 	delete(n.p.tenures, t.id)
 	n.p.byFormerID[t.id] = t // not in endedIDs yet: that would cancel it when Redis shows it
-	t.id = head + s.tail
+	t.id = head + k.tail
 	n.p.tenures[t.id] = t
 }
 
 // idReplaced: Redis has replaced the former ids.
 func (n *localName) idReplaced() {
-	if n.shared != nil && n.shared.shrunk.replacing {
-		n.shared.shrunk.replacing = false
-		n.p.host.done(n.shared)
+	if n.kind.shrunk.replacing {
+		n.kind.shrunk.replacing = false
+		n.p.host.done(n.kind)
 	}
 }
 
 // formerIDsEnded: the tenure has ended, so its former ids are only remembered.
 func (n *localName) formerIDsEnded(now clock.Instant) {
-	if n.shared == nil {
+	if !n.kind.isShrunk() {
 		return
 	}
-	n.shared.shrunk.replacing = false
-	for _, id := range n.shared.shrunk.formerIDs {
+	n.kind.shrunk.replacing = false
+	for _, id := range n.kind.shrunk.formerIDs {
 		delete(n.p.byFormerID, id)
-		n.p.endedIDs.Add(id, n.remembered(now), now, n.ttl()+time.Minute)
+		n.p.endedIDs.Add(id, n.remembered(now), now, n.kind.ttl+time.Minute)
 	}
 }
 
@@ -80,8 +97,8 @@ func (n *localName) formerIDSeen(t *tenure, now clock.Instant) {
 
 // lockID is the id that the locks of a tenure bore.
 func (n *localName) lockID(t *tenure) string {
-	if n.shared.isShrunk() {
-		return n.shared.shrunk.formerIDs[0]
+	if n.kind.isShrunk() {
+		return n.kind.shrunk.formerIDs[0]
 	}
 	return t.id
 }
@@ -89,7 +106,7 @@ func (n *localName) lockID(t *tenure) string {
 // outdated: a request was answered that bore a former id, and may have run when that was
 // replaced already. A renewal then says nothing; a lock has left something behind.
 func (r *request) outdated() bool {
-	return r.local.shared.isShrunk() && r.call.Args[0] != r.tenure.id
+	return r.local.kind.isShrunk() && r.call.Args[0] != r.tenure.id
 }
 
 // outdatedLock undoes what a lock of a former id may have left.
@@ -107,9 +124,9 @@ func (n *localName) outdatedLock(t *tenure, err error, now clock.Instant) {
 }
 
 // isShrunk reports whether the part was made smaller.
-func (s *shared) isShrunk() bool { return s != nil && len(s.shrunk.formerIDs) > 0 }
+func (k *kind) isShrunk() bool { return len(k.shrunk.formerIDs) > 0 }
 
 // withFormerIDs adds the former ids to the arguments of a renewal or an unlock.
-func (s *shared) withFormerIDs(args []string, suffix string) []string {
-	return slices.Concat(args, []string{suffix}, s.shrunk.formerIDs)
+func (k *kind) withFormerIDs(args []string, suffix string) []string {
+	return slices.Concat(args, []string{suffix}, k.shrunk.formerIDs)
 }

@@ -2,8 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"errors"
-	"strconv"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -30,40 +28,19 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 		return nil, err
 	}
 	c := m.client.core
-	o, err := c.newStealing(ctx, m.name, tenure, reason)
+	first, err := c.stealing(ctx, m.name, tenure, reason)
 	if err != nil {
 		return nil, err
 	}
+	k := m.ownKind()
+	k.first = first
 	w := c.newWaiter(false)
 	w.minHold, w.maxHold, w.grace = m.MinHold, m.MaxHold, m.Grace
-	defer w.recycle(c)
-	if err := c.sendSteal(m, w, o); err != nil {
-		return nil, err
-	}
-	return w.await(ctx, m.client)
+	return c.acquire(ctx, m.client, m.name, k, w)
 }
 
-// sendSteal sets out to take a name, under a key of its own: callers of this process that
-// wait for the name keep their places in the queue.
-func (c *core) sendSteal(m *Mutex, w *pending, o *stealing) error {
-	c.mu.Lock()
-	defer c.unlock()
-	if c.closed {
-		return ErrClosed
-	}
-	now := c.clock.Now()
-	n := c.newName(m.name+"\x00steal"+strconv.FormatUint(c.random(), 36), m.name, o.keys, nil) // no name has a zero byte
-	n.dedicated, n.stealing = m.dedicatedTenure(), o
-	n.tenure = c.newTenure(n)
-	n.begins(&w.waiter, now)
-	return nil
-}
-
-var errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
-	"now the name is free or has another holder")
-
-// newStealing checks the arguments and finds the id of the tenure.
-func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*stealing, error) {
+// stealing checks the arguments and finds the id of the tenure.
+func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*firstLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -104,5 +81,8 @@ func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*s
 		e.Remaining = state.PTTL
 		return nil, e
 	}
-	return &stealing{tenure, reason, k, id}, nil
+	return &firstLock{
+		script: script.Take, args: []string{c.shardOf(k), id, reason},
+		victim: victim{id: id, hash: tenure, reason: reason},
+	}, nil
 }

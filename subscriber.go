@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -245,4 +246,32 @@ func (n *localName) askAgain(t *tenure, now clock.Instant) {
 	t.inQueue = false
 	n.sendLock(now)
 	n.arm(now)
+}
+
+// sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
+// their channel. The acquisitions of one name share one, which ends with the
+// last of them. Guarded by the core's mutex.
+type sharedSubs map[string]*subscriber
+
+func (all *sharedSubs) of(p *process, suffix string) *subscriber {
+	if *all == nil {
+		*all = sharedSubs{}
+	}
+	s := (*all)[suffix]
+	if s == nil {
+		s = &subscriber{p: p, channel: keyspace.PushChannel(p.client, suffix)}
+		(*all)[suffix] = s
+	}
+	return s
+}
+
+// remove removes a local name that ends from those that share its subscription.
+func (all sharedSubs) remove(n *localName) {
+	if n.shard == "" {
+		return
+	}
+	n.sub.remove(n)
+	if n.kind.shared() && n.sub.first == nil {
+		delete(all, n.shard)
+	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// listened is a core in a Cluster with so many names, each with one line of a mutex or
-// two of a semaphore.
-func listened(t *testing.T, names int, s *shared) (c *core, all []*localName) {
+// listened is a core in a Cluster with so many names, each with one local name of a Mutex or
+// two of a Semaphore.
+func listened(t *testing.T, names int, semaphores bool) (c *core, all []*localName) {
 	t.Helper()
 	c = newCore((&Options{}).withDefaults(), nil)
 	t.Cleanup(c.cancel)
@@ -24,10 +24,12 @@ func listened(t *testing.T, names int, s *shared) (c *core, all []*localName) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, c.newName(name, name, k, s))
-		if s != nil {
-			all = append(all, c.newName(name+"\x00", name, k, s))
+		own := c.plain
+		if semaphores {
+			own = c.sharedKind(keyspace.Permits, 1, 1)
+			all = append(all, c.newName(name+"\x00", name, k, own))
 		}
+		all = append(all, c.newName(name, name, k, own))
 	}
 	return c, all
 }
@@ -35,10 +37,10 @@ func listened(t *testing.T, names int, s *shared) (c *core, all []*localName) {
 // A subscription that begins, is confirmed or breaks looks at the lines of its own name
 // only: thousands may break at once, and each holds the Client's mutex meanwhile.
 func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
-	for what, s := range map[string]*shared{"mutexes": nil, "semaphores": {letter: keyspace.Permits}} {
+	for what, semaphores := range map[string]bool{"mutexes": false, "semaphores": true} {
 		t.Run(what, func(t *testing.T) {
 			const names = 100
-			c, all := listened(t, names, s)
+			c, all := listened(t, names, semaphores)
 			for key := range c.names {
 				c.names[key] = nil // who looks at it panics
 			}
@@ -64,7 +66,7 @@ func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 
 // The acquisitions of one name share a subscription, which ends with the last of them.
 func TestSubscriptionEndsWithItsLastName(t *testing.T) {
-	c, all := listened(t, 1, &shared{letter: keyspace.Permits})
+	c, all := listened(t, 1, true)
 	first, last := all[0], all[1]
 	if first.sub != last.sub {
 		t.Fatal("two acquisitions of one name have two subscriptions")

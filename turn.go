@@ -28,7 +28,10 @@ type turn struct {
 	ended       atomic.Pointer[ending]
 }
 
+// ending is how a turn ended.
 type ending struct{ err error }
+
+var releasedEnding = &ending{wire.ErrReleased} // how most turns end
 
 // finish ends a turn, once.
 func (u *turn) finish(err error, now clock.Instant) {
@@ -52,10 +55,10 @@ func (u *turn) noteEnd(err error, now clock.Instant) {
 	p := u.local.p
 	if l, ok := err.(*lost); ok { //nolint:errorlint // made here, never wrapped
 		ended := min(now, u.ends()) // at its deadline, however late that was noticed
-		p.host.note(event{what: leaseLost, name: l.name, token: l.token, cause: l.cause, reason: l.reason, took: ended.Sub(u.since), kind: u.local.kind(), at: ended})
+		p.host.note(event{what: leaseLost, name: l.name, token: l.token, cause: l.cause, reason: l.reason, took: ended.Sub(u.since), kind: u.local.kind.letter, at: ended})
 		return
 	}
-	p.host.note(event{what: leaseReleased, name: u.local.name, token: u.token, took: now.Sub(u.since), kind: u.local.kind()})
+	p.host.note(event{what: leaseReleased, name: u.local.name, token: u.token, took: now.Sub(u.since), kind: u.local.kind.letter})
 }
 
 // setHoldLimits notes how long a turn has to last, and may.
@@ -69,11 +72,19 @@ func (u *turn) setHoldLimits(w *waiter, now clock.Instant) {
 	u.local.stopRenewing(u.tenure)
 }
 
-// requireMinHold adds the MinHold of a lease that shares a turn: the longest counts.
-func (u *turn) requireMinHold(least time.Duration) {
-	if least > 0 {
-		u.tenure.minHold.require(u.since.Add(least))
+// share adds a lease to a turn, with its MinHold: the longest counts. confirmed: the lock key
+// lives for it.
+func (u *turn) share(least time.Duration) (confirmed bool, e *ending) {
+	if e := u.ended.Load(); e != nil {
+		return false, e
 	}
+	u.shares++
+	if least == 0 {
+		return true, nil
+	}
+	until := u.since.Add(least)
+	u.tenure.minHold.require(until)
+	return until <= u.tenure.minHold.confirmedUntil, nil
 }
 
 // dropMinHold takes that back if the call got no lease after all.
@@ -126,28 +137,44 @@ func (u *turn) checkUnshared() error {
 	return nil
 }
 
+// givenAway is what an adopter has to know.
+type givenAway struct {
+	last  int64  // the highest token that the tenure has reserved
+	leads bool   // it is a term
+	value string // its newest
+}
+
 // export ends a turn and forgets its tenure.
-func (p *process) export(u *turn, now clock.Instant) (last int64, err error) {
+func (p *process) export(u *turn, now clock.Instant) (given givenAway, err error) {
 	n, t := u.local, u.tenure
 	if e := u.hasEnded(now); e != nil {
-		return 0, e.err
+		return given, e.err
 	}
 	if err := u.checkUnshared(); err != nil {
-		return 0, err
+		return given, err
 	}
 	if t.inMinHold(now) {
-		return 0, wire.Failure(n.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
+		return given, wire.Failure(n.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
 	}
 	if t.reservations > 0 {
-		return 0, errReserving
+		return given, errReserving
 	}
-	p.exportedIDs.Add(t.id, n, now, n.ttl()+time.Minute)
+	p.exportedIDs.Add(t.id, n, now, n.kind.ttl+time.Minute)
 	delete(p.tenures, t.id)
 	t.setPhase(over)
 	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
 	u.finish(&lost{name: n.name, token: u.token, cause: exportedAway}, now)
 	n.step(now)
-	return t.tokens.Last(), nil
+	given.last = t.tokens.Last()
+	if n.kind.term != nil {
+		given.leads, given.value = true, n.kind.newest()
+	}
+	return given, nil
+}
+
+// settled reports whether no renewal that reserves tokens is under way, or the turn is over.
+func (u *turn) settled() bool {
+	return u.local.p.closed || u.tenure.reservations == 0 || u.ended.Load() != nil
 }
 
 // reserves counts a renewal that goes out, if it reserves tokens.

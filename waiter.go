@@ -21,6 +21,14 @@ type waiter struct {
 	prev, after *waiter
 }
 
+// failure is the newest error of the store, if it has not answered since; nil: it has.
+func (w *waiter) failure() error {
+	if !w.listed || w.local.failingSince == 0 {
+		return nil
+	}
+	return w.local.lastErr
+}
+
 type outcome struct {
 	turn *turn
 	err  error
