@@ -44,7 +44,7 @@ func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 // removal is a cleanup that a call may wait for.
 type removal struct {
 	ended bool
-	of    *turn // whose end is announced then; nil: nobody is told
+	of    *turn // whose end is announced then; nil: it is not
 }
 
 // awaited lets a call wait for a new cleanup.
@@ -267,7 +267,7 @@ func (p *process) nameOfID(id string) *localName {
 	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
 }
 
-// awaitRemoval makes the host hear when Redis knows no more of an id that was given up.
+// awaitRemoval tells the host when Redis knows no more of an id that was given up.
 func (p *process) awaitRemoval(t *tenure) {
 	p.removals[t.id] = t
 	p.removalProgress(t.id)

@@ -30,7 +30,7 @@ type group struct {
 func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters []*waiter, now clock.Instant) *group {
 	g := &group{p: p}
 	for i, name := range names {
-		n := p.newName(name, name, keys[i], nil)
+		n := p.newName(name, name, keys[i], p.plain)
 		n.admit(waiters[i], now)
 		n.tenure, n.group = p.newTenure(n), g
 		g.names = append(g.names, n)

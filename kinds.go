@@ -178,7 +178,7 @@ func (n *localName) notInRedis() {
 }
 
 func tooMany(name string, n, size int64) error {
-	return fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, name, size)
+	return fmt.Errorf("%w: asked for %d of %s, which has %d", wire.ErrSize, n, name, size)
 }
 
 // maxSizes bounds for how many names a Client remembers which size it has told.

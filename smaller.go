@@ -19,7 +19,7 @@ type shrunk struct {
 	lastErr   error    // how the newest try failed
 }
 
-// shrink makes the part of a turn smaller. waits: Redis has not done so yet; the host hears when it
+// shrink makes the part of a turn smaller. waits: Redis has not done so yet; the host learns when it
 // has, for the kind.
 func (p *process) shrink(u *turn, letter byte, weight int64, now clock.Instant) (waits bool, e *ending) {
 	if e := u.hasEnded(now); e != nil {
