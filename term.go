@@ -18,14 +18,17 @@ const announceEvery = 5 * time.Minute
 func (p *process) elected(u *turn, now clock.Instant) *removal {
 	term := u.local.kind.term
 	announced := u.local.announce(u, now)
-	term.nextAnnouncement = clock.Timer{Fire: func(now clock.Instant) {
-		if !p.closed && u.ended.Load() == nil {
-			u.local.announce(u, now)
-			p.schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
-		}
-	}}
+	term.nextAnnouncement = clock.Timer{Fire: u.announceOnceMore}
 	p.schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
 	return announced
+}
+
+func (u *turn) announceOnceMore(now clock.Instant) {
+	p, term := u.local.p, u.local.kind.term
+	if !p.closed && u.ended.Load() == nil {
+		u.local.announce(u, now)
+		p.schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
+	}
 }
 
 // resigned notifies observers that a term is over, unless a new leader has announced

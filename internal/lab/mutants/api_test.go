@@ -28,10 +28,10 @@ var apiMutants = []mutant{
 		edits: []string{"ended.Cause == Revoked || ", ""}},
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
-	{guard: "apart: a deadline by its own ttl", file: "dedicated.go", name: "TestDedicated",
-		edits: []string{"\t\treturn n.dedicated.ttl\n\t}\n\treturn n.p.ttl", "\t}\n\treturn n.p.ttl"}},
+	{guard: "apart: a deadline by its own ttl", file: "kinds.go", name: "TestDedicated",
+		edits: []string{"return &kind{owner: owner, ttl: ttl, tail", "return &kind{owner: owner, ttl: p.settings.ttl, tail"}},
 	{guard: "apart: a line of its own", file: "local_name.go", name: "TestDedicatedInQueue",
-		edits: []string{"\t\tkey = own.key(name)\n", ""}},
+		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastOwn, 36)", "\t\t_ = strconv.FormatInt(p.lastOwn, 36)"}},
 }
 
 // serverMutants are the guards of the HTTP API.

@@ -9,7 +9,7 @@ var attackMutants = []mutant{
 	{guard: "another kind keeps nobody from giving back", file: "internal/script/part/notify.lua", name: "TestGivenUpBesideASemaphore",
 		edits: []string{"if not tolerant and", "if"}},
 	{guard: "a share given back is no resignation", file: "lease.go", name: "TestSharedTermStaysKnown",
-		edits: []string{"if l.turn.ended.Load() != nil { // else others share it", "if true { // else others share it"}},
+		edits: []string{"if l.turn.ended.Load() != nil && l.turn.announces() {", "if l.turn.announces() {"}},
 	{guard: "a key of another kind is lost", file: "internal/script/part/read_holder.lua", name: "TestKeyIsAnotherKindNow",
 		edits: []string{"if not string.find(holder.err, 'WRONGTYPE', 1, true) then", "if true then"}},
 	{guard: "unlock: what another kind has is given back", file: "internal/script/mutex/unlock.lua", name: "TestReleaseOfAnotherKindNow",

@@ -65,7 +65,7 @@ var batcherMutants = []mutant{
 	{guard: "batch: the order of a line", file: "lock_batch.go", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",
 		edits: []string{"if single[r.local] {", "if !b.canBatch(r) {"}},
 	{guard: "batch: a release that was not done is done again", file: "release.go", pkg: ".", name: "TestContendedNamesAreNotBatched",
-		edits: []string{"\tcase a.Word == \"again\":\n\t\tif n.shared == nil {\n\t\t\tt.unlocks-- // it has released nothing; shared_unlock has\n\t\t}\n\t\tn.sendUnlock(now)\n\t\tn.arm(now)\n\t\treturn\n", ""}},
+		edits: []string{"\tcase a.Word == \"again\":\n\t\tif !n.kind.shared() {\n\t\t\tt.unlocks-- // it has released nothing; shared_unlock has\n\t\t}\n\t\tn.sendUnlock(now)\n\t\tn.arm(now)\n\t\treturn\n", ""}},
 	{guard: "batch: full memory keeps nobody from releasing", file: "lock_batch.go", pkg: "./internal/lab/client", name: "TestFullMemoryBatch",
 		edits: []string{"_, refused := wire.AsServerError(all.Err)", "_, refused := wire.AsServerError(all.Err); refused = refused && !wire.Transient(all.Err)"}},
 	{guard: "batch: who was recalled hands over at once", file: "lock_batch.go", pkg: ".", name: "TestRecalledIsNoBatch",

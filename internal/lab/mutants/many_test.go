@@ -3,10 +3,7 @@ package mutants
 // manyMutants are about many names in one Client.
 var manyMutants = []mutant{
 	{guard: "many: a subscription looks at its own lines", file: "subscriber.go", pkg: ".", name: "TestSubscriptionVisitsItsOwnNames",
-		edits: []string{
-			"\t\tfor n := s.first; n != nil; {\n",
-			"\t\tfor _, n := range s.c.names {\n\t\t\tif n.sub == s && !yield(n) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t\tfor n := (*localName)(nil); n != nil; {\n",
-		}},
+		edits: []string{"\t\tfor n := s.first; n != nil; {\n", "\t\tfor _, n := range s.p.names {\n\t\t\tif n.sub == s && !yield(n) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t\tfor n := (*localName)(nil); n != nil; {\n"}},
 	{guard: "many: of broken subscriptions one at a time asks for the mutex", file: "host.go", pkg: ".", name: "TestManyBrokenSubscriptionsLetCallersPass",
 		edits: []string{"\tk.c.turnstile.Lock()\n", "", "\tk.c.turnstile.Unlock()\n", ""}},
 	{guard: "many: a subscription ends with its last line", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",

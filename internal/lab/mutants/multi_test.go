@@ -39,7 +39,7 @@ var multiMutants = []mutant{
 	{guard: "several: sent again whole", file: "ask.go", name: "TestMultiAnswerLost",
 		edits: []string{"case n.group != nil:", "case n.group != nil && n.group.asking == nil:"}},
 	{guard: "several: what is refused is asked one by one", file: "ask.go", name: "TestMultiRefused",
-		edits: []string{"refused && n.leaveGroup()", "refusedTry && n.group == nil && n.leaveGroup()"}},
+		edits: []string{"refused && n.leaveGroup()", "refused && n.group == nil && n.leaveGroup()"}},
 	{guard: "several: a refusal may be about another name", file: "ask.go", name: "TestMultiJoined",
 		edits: []string{"!together || wire.Transient(err) {", "true || together {"}},
 	{guard: "several: who else stands there asks alone", file: "ask.go", name: "TestMultiJoinedAtTheHeldOne",

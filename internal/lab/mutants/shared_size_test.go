@@ -28,6 +28,6 @@ var sizeMutants = []mutant{
 		edits: []string{"n < 1 || n > MaxSize", "false"}},
 	{guard: "size: another one is told", file: "ask.go", name: "TestSharedSizeIsKept",
 		edits: []string{"\tn.noteSize(a)\n", ""}},
-	{guard: "size: and told once", file: "shared.go", name: "TestSharedSizeIsKept",
+	{guard: "size: and told once", file: "kinds.go", name: "TestSharedSizeIsKept",
 		edits: []string{" || c.reportedSizes[n.name] == a.Capacity", ""}},
 }
