@@ -19,16 +19,16 @@ func init() {
 		{name: "signals", rooms: []string{"cli"}},
 		{name: "guard", rooms: []string{"cli", "signals"}}, // a guard never asks Redis
 		{name: "connect", rooms: []string{"console", "cli"}, ours: []string{"rueidisstore", "journal"}},
-		{name: "look", rooms: []string{"console", "cli", "connect"}, ours: []string{"journal"}},
-		{name: "order", rooms: []string{"console", "cli", "connect", "look"}},
-		{name: "take", rooms: []string{"console", "cli", "connect", "look", "order"}, ours: []string{"journal"}}, // order: --steal is one
-		{name: "run", rooms: []string{"console", "cli", "help", "signals", "guard", "connect", "look", "take"}},
+		{name: "inspect", rooms: []string{"console", "cli", "connect"}, ours: []string{"journal"}},
+		{name: "operate", rooms: []string{"console", "cli", "connect", "inspect"}},
+		{name: "take", rooms: []string{"console", "cli", "connect", "inspect", "operate"}, ours: []string{"journal"}}, // operate: --steal
+		{name: "run", rooms: []string{"console", "cli", "help", "signals", "guard", "connect", "inspect", "take"}},
 		{name: "elect", rooms: []string{"console", "cli", "signals", "guard", "connect", "take", "run"}}, // run: a term is a run
-		{name: "lease", rooms: []string{"console", "cli", "signals", "connect", "look", "take"}},
-		{name: "show", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
-		{name: "top", rooms: []string{"console", "cli", "connect", "look"}},
-		{name: "complete", rooms: []string{"console", "cli", "connect", "look"}},
-		{name: "audit", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
+		{name: "lease", rooms: []string{"console", "cli", "signals", "connect", "inspect", "take"}},
+		{name: "show", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
+		{name: "top", rooms: []string{"console", "cli", "connect", "inspect"}},
+		{name: "complete", rooms: []string{"console", "cli", "connect", "inspect"}},
+		{name: "audit", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},
 		{name: "doctor", rooms: []string{"console", "cli", "connect"}, ours: []string{"admin/doctor"}},
 		{name: "bench", rooms: []string{"console", "cli", "connect"}},

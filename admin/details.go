@@ -15,14 +15,14 @@ import (
 
 const (
 	detailsWait = 250 * time.Millisecond
-	mostDetails = 256 // Clients that one Inspect asks about
+	maxDetails  = 256 // Clients that one Inspect asks about
 )
 
 // clientsOf returns the Clients of all that hold or wait, each once.
 func clientsOf(states []*State) (ids []string) {
 	seen := make(map[string]struct{})
 	for _, s := range states {
-		room := mostDetails
+		room := maxDetails
 		add := func(id string) {
 			if _, twice := seen[id]; id == "" || twice || room == 0 {
 				return

@@ -180,8 +180,8 @@ func TestClientsOf(t *testing.T) {
 	}
 	one := &State{Holder: &Holder{client: "x"}, Waiters: []Waiter{{client: "y"}, {}, {client: "y"}}}
 	both := &State{Holders: []Holder{{client: "z"}, {client: "y"}}}
-	if got := len(clientsOf([]*State{many})); got != mostDetails {
-		t.Errorf("got %d Clients, want %d", got, mostDetails)
+	if got := len(clientsOf([]*State{many})); got != maxDetails {
+		t.Errorf("got %d Clients, want %d", got, maxDetails)
 	}
 	if got, want := clientsOf([]*State{one, both}), []string{"x", "y", "z"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -35,14 +35,14 @@ func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
 func (s *Store) run(ctx context.Context, cmd *redis.Cmd) ([]string, error) {
 	_ = s.client.Process(ctx, cmd) // the error is the command's, too
 	reply, err := decode(cmd)
-	s.lookAgain(ctx, err)
+	s.reloadSlots(ctx, err)
 	return reply, err
 }
 
-// lookAgain asks a cluster, in the background, where its slots are: when a node
+// reloadSlots asks a cluster, in the background, where its slots are: when a node
 // does not answer, its replica may be the master by now, and go-redis would try
 // the old one for ten seconds or more.
-func (s *Store) lookAgain(ctx context.Context, err error) {
+func (s *Store) reloadSlots(ctx context.Context, err error) {
 	if err == nil || !s.Sharded() {
 		return
 	}
@@ -160,7 +160,7 @@ func (s *Store) send(ctx context.Context, calls []driver.Call, results []driver.
 			results[i].Err = err
 		} else {
 			results[i].Reply, results[i].Err = decode(commands[i])
-			s.lookAgain(ctx, results[i].Err)
+			s.reloadSlots(ctx, results[i].Err)
 		}
 	}
 }

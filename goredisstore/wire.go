@@ -111,7 +111,7 @@ func (w *wire) read() {
 		case *redis.Message:
 			w.link.Message(got.Channel, got.Payload)
 		case *redis.Subscription:
-			if !w.heard(got) {
+			if !w.expects(got) {
 				w.broken(errors.New("goredisstore: the server sent an answer without a request"))
 				return
 			}
@@ -119,8 +119,8 @@ func (w *wire) read() {
 	}
 }
 
-// heard reports whether an answer is the next one to come, or unasked as it may be.
-func (w *wire) heard(got *redis.Subscription) bool {
+// expects reports whether an answer is the next one to come, or unasked as it may be.
+func (w *wire) expects(got *redis.Subscription) bool {
 	if got.Kind == "subscribe" || got.Kind == "ssubscribe" {
 		w.link.Confirmed(got.Channel)
 		return w.answered(func(r request) bool { return !r.end && r.channel == got.Channel }, nil)

@@ -134,7 +134,7 @@ func Audit(entries iter.Seq2[Entry, error], prefixes ...string) (*Report, error)
 		}
 	}
 	for _, name := range sortedKeys(a.names) {
-		a.judge(name, a.names[name])
+		a.check(name, a.names[name])
 	}
 	a.conclude()
 	return &a.report, nil
@@ -182,10 +182,10 @@ type lease struct {
 // span is when something happened: by its Writer's clock, and between which two
 // moments by the server's.
 type span struct {
-	known       bool
-	writer      string
-	local       time.Duration
-	least, most time.Time
+	known            bool
+	writer           string
+	local            time.Duration
+	earliest, latest time.Time
 }
 
 func spanOf(e *Entry) span {
@@ -195,7 +195,7 @@ func spanOf(e *Entry) span {
 // earlier is the same a time before.
 func (s span) earlier(d time.Duration) span {
 	s.local -= d
-	s.least, s.most = s.least.Add(-d-drift(d)), s.most.Add(-d+drift(d))
+	s.earliest, s.latest = s.earliest.Add(-d-drift(d)), s.latest.Add(-d+drift(d))
 	return s
 }
 
@@ -204,7 +204,7 @@ func (s span) surelyAfter(t span) time.Duration {
 	if s.writer != "" && s.writer == t.writer {
 		return s.local - t.local
 	}
-	return s.least.Sub(t.most)
+	return s.earliest.Sub(t.latest)
 }
 
 func (a *auditor) take(e Entry) {
@@ -259,7 +259,7 @@ func (a *auditor) follows(e *Entry) bool {
 		from, missing = e.At.Add(-e.Held), e.N
 	}
 	if last != nil {
-		a.backs.look(last, e)
+		a.backs.compare(last, e)
 	}
 	if missing > 0 {
 		a.report.Missing += missing
@@ -295,8 +295,8 @@ func (l *lease) entry() *Entry {
 	return l.end
 }
 
-// judge goes through the leases of a name by their tokens.
-func (a *auditor) judge(name string, h *history) {
+// check goes through the leases of a name by their tokens.
+func (a *auditor) check(name string, h *history) {
 	a.report.Names++
 	a.report.Leases += len(h.leases)
 	slices.SortStableFunc(h.leases, func(x, y *lease) int { return cmp.Compare(x.entry().Token, y.entry().Token) })
@@ -311,7 +311,7 @@ func (a *auditor) judge(name string, h *history) {
 			} else if before, by := past.overAfter(l); before != nil {
 				a.refute(Finding{Rule: Overlap, Name: name, First: *before.entry(), End: before.end, Then: *l.entry(), By: by})
 			}
-			a.report.Uncertainty = max(a.report.Uncertainty, past.doubt(l))
+			a.report.Uncertainty = max(a.report.Uncertainty, past.possibleOverlap(l))
 		}
 		if l.end == nil && i+1 < len(h.leases) {
 			a.miss(l, h.leases[i+1])

@@ -16,9 +16,9 @@ type moment struct {
 	wall  time.Time     // without a monotonic reading
 }
 
-// apart is how far the two clocks drifted apart between two moments, if that is
+// driftBetween is how far the two clocks drifted apart between two moments, if that is
 // more than a clock is turned.
-func apart(a, b moment) time.Duration {
+func driftBetween(a, b moment) time.Duration {
 	d := (b.wall.Sub(a.wall) - (b.local - a.local)).Abs()
 	if d < stepped {
 		return 0
@@ -29,35 +29,35 @@ func apart(a, b moment) time.Duration {
 // offset is what is known of the server's clock: at the moment it was at least
 // least, and at most most, ahead of the Writer's. The zero value knows nothing.
 type offset struct {
-	known       bool
-	least, most time.Duration // server time as a duration since 1970, minus local
-	at          moment
+	known    bool
+	min, max time.Duration // server time as a duration since 1970, minus local
+	at       moment
 }
 
-// heard takes an exchange into account: the server told its time after it was
+// updated takes an exchange into account: the server told its time after it was
 // asked and before the answer came.
-func (o offset) heard(asked, answered moment, server time.Duration) offset {
-	now := offset{known: true, least: server - answered.local, most: server + time.Microsecond - asked.local, at: answered}
-	if !o.known || apart(o.at, answered) > 0 {
+func (o offset) updated(asked, answered moment, server time.Duration) offset {
+	now := offset{known: true, min: server - answered.local, max: server + time.Microsecond - asked.local, at: answered}
+	if !o.known || driftBetween(o.at, answered) > 0 {
 		return now
 	}
 	wide := drift(answered.local - o.at.local)
-	least, most := max(now.least, o.least-wide), min(now.most, o.most+wide)
+	least, most := max(now.min, o.min-wide), min(now.max, o.max+wide)
 	if least > most { // another server, or its clock was set
 		return now
 	}
-	now.least, now.most = least, most
+	now.min, now.max = least, most
 	return now
 }
 
 // server is a moment by the server's clock, and how far off that may be.
 func (o offset) server(m moment) (at time.Time, within time.Duration) {
-	half := (o.most - o.least) / 2
-	within = half + drift(m.local-o.at.local) + apart(m, o.at) + time.Microsecond
-	return time.UnixMicro((m.local + o.least + half).Microseconds()), within
+	half := (o.max - o.min) / 2
+	within = half + drift(m.local-o.at.local) + driftBetween(m, o.at) + time.Microsecond
+	return time.UnixMicro((m.local + o.min + half).Microseconds()), within
 }
 
 // fresh reports whether it is new enough for what happens now.
 func (o offset) fresh(now moment) bool {
-	return o.known && now.local-o.at.local < time.Second && apart(o.at, now) == 0
+	return o.known && now.local-o.at.local < time.Second && driftBetween(o.at, now) == 0
 }

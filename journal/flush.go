@@ -17,9 +17,9 @@ const (
 	patience   = 2 * time.Second        // of one call that writes, and of Close
 	toRead     = 10 * time.Second       // of one that reads
 	impatience = 250 * time.Millisecond // of Close, where the last call failed
-	life       = 32 * 24 * time.Hour    // of the stream, from its newest entry
-	jobsLife   = 400 * 24 * time.Hour   // of what is known of jobs, from the newest run
-	mostJobs   = 1000
+	streamTTL  = 32 * 24 * time.Hour    // of the stream, from its newest entry
+	jobsTTL    = 400 * 24 * time.Hour   // of what is known of jobs, from the newest run
+	maxJobs    = 1000
 )
 
 // run writes batch after batch. A batch is written until Redis has confirmed it:
@@ -112,13 +112,13 @@ func (w *Writer) written(n int) {
 	defer w.mu.Unlock()
 	if w.trouble {
 		w.trouble, w.refused = false, false
-		w.tell(slog.LevelInfo, "holdfast: the journal can be written again", "dropped", w.lost)
+		w.log(slog.LevelInfo, "holdfast: the journal can be written again", "dropped", w.lost)
 	}
 	clear(w.buffer[:n])
 	w.buffer = w.buffer[n:]
 	close(w.progress)
 	w.progress = make(chan struct{})
-	w.tellDropped(w.moment(time.Now()))
+	w.noteDropped(w.moment(time.Now()))
 }
 
 func (w *Writer) failed(err error) {
@@ -130,7 +130,7 @@ func (w *Writer) failed(err error) {
 		if refused {
 			level = slog.LevelWarn
 		}
-		w.tell(level, "holdfast: the journal can't be written; entries that do not fit into memory are dropped", "error", explained(err))
+		w.log(level, "holdfast: the journal can't be written; entries that do not fit into memory are dropped", "error", explained(err))
 	}
 	w.trouble, w.refused = true, refused
 	if w.closed {
@@ -138,17 +138,17 @@ func (w *Writer) failed(err error) {
 	}
 }
 
-// tell is for the Logger, which must not hold anything up.
-func (w *Writer) tell(level slog.Level, text string, about ...any) {
-	w.telling.Go(func() { w.options.Logger.Log(context.Background(), level, text, about...) })
+// log is for the Logger, which must not hold anything up.
+func (w *Writer) log(level slog.Level, text string, about ...any) {
+	w.logging.Go(func() { w.options.Logger.Log(context.Background(), level, text, about...) })
 }
 
-// awaitTold waits until the Logger was told all: after Close the process may end. A
+// awaitLogger waits until the Logger was told all: after Close the process may end. A
 // second at most: it is the user's code.
-func (w *Writer) awaitTold() {
+func (w *Writer) awaitLogger() {
 	told := make(chan struct{})
 	go func() {
-		w.telling.Wait()
+		w.logging.Wait()
 		close(told)
 	}()
 	t := time.NewTimer(time.Second)
@@ -189,7 +189,7 @@ func (w *Writer) write(batch []noted) error {
 // send writes entries and takes note of the server's time.
 func (w *Writer) send(entries []Entry) error {
 	args := make([]string, 0, 2+fields*len(entries))
-	args = append(args, strconv.Itoa(w.options.MaxLen), itoa(life.Milliseconds()))
+	args = append(args, strconv.Itoa(w.options.MaxLen), itoa(streamTTL.Milliseconds()))
 	for i := range entries {
 		args = append(args, entries[i].encode()...)
 	}
@@ -206,13 +206,13 @@ func (w *Writer) send(entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	w.offset = w.offset.heard(asked, answered, us(server))
+	w.offset = w.offset.updated(asked, answered, us(server))
 	return nil
 }
 
 // note brings the jobs up to date.
 func (w *Writer) note(entries []Entry) error {
-	args := []string{strconv.Itoa(mostJobs), itoa(jobsLife.Milliseconds())}
+	args := []string{strconv.Itoa(maxJobs), itoa(jobsTTL.Milliseconds())}
 	for _, e := range entries {
 		if e.Event == Started || e.Event == Ended || e.Event == Skipped {
 			args = append(args, e.Name, string(e.Event), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),

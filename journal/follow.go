@@ -15,8 +15,8 @@ import (
 // [Follow] yields it.
 var ErrRewound = errors.New("holdfast: journal: Redis lost the newest entries of the journal; some may be missing here")
 
-// looking is how often Follow asks.
-const looking = 250 * time.Millisecond
+// pollEvery is how often Follow asks.
+const pollEvery = 250 * time.Millisecond
 
 // Follow yields entries as they arrive. It begins at q.Since, or after q.After, or else
 // with new entries. It ignores q.Limit, q.Until and q.Newest. It polls four times a
@@ -43,7 +43,7 @@ func Follow(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, e
 		}
 		f.behind = f.placed
 		for ctx.Err() == nil {
-			again, more := f.look(ctx, yield)
+			again, more := f.poll(ctx, yield)
 			if !more {
 				return
 			}
@@ -63,8 +63,8 @@ type follower struct {
 	fails  int
 }
 
-// look reads one page. again: there is more at once. more: go on at all.
-func (f *follower) look(ctx context.Context, yield func(Entry, error) bool) (again, more bool) {
+// poll reads one page. again: there is more at once. more: go on at all.
+func (f *follower) poll(ctx context.Context, yield func(Entry, error) bool) (again, more bool) {
 	least := f.last.next()
 	if !f.placed {
 		least = id{math.MaxInt64, 0} // only where the end is
@@ -86,14 +86,14 @@ func (f *follower) look(ctx context.Context, yield func(Entry, error) bool) (aga
 		f.last = p.newest
 		return true, yield(Entry{}, ErrRewound)
 	}
-	if p.looked > 0 {
+	if p.scanned > 0 {
 		f.last, f.behind = p.cursor, false
 	}
-	return p.looked == pageSize, f.give(p, yield)
+	return p.scanned == pageSize, f.give(p, yield)
 }
 
 func (f *follower) wait() time.Duration {
-	return min(looking<<min(f.fails, 3), 2*time.Second)
+	return min(pollEvery<<min(f.fails, 3), 2*time.Second)
 }
 
 func pause(ctx context.Context, d time.Duration) {

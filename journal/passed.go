@@ -16,7 +16,7 @@ type ownPast struct{ begun, over *lease }
 // extremes are the leases whose moment is surely the latest, and perhaps the latest.
 // Of the second there are two of different Writers: those of one Writer are not in doubt.
 type extremes struct {
-	sure          *lease
+	certain       *lease
 	perhaps, next *lease
 }
 
@@ -28,8 +28,8 @@ func (p *passed) begunAfter(l *lease) (*lease, time.Duration) {
 			return own.begun, by
 		}
 	}
-	if by := p.surely(p.begun.sure, l, begin); by > 0 {
-		return p.begun.sure, by
+	if by := p.surely(p.begun.certain, l, begin); by > 0 {
+		return p.begun.certain, by
 	}
 	return nil, 0
 }
@@ -42,8 +42,8 @@ func (p *passed) overAfter(l *lease) (*lease, time.Duration) {
 			return own.over, by
 		}
 	}
-	if by := p.surely(p.over.sure, l, over); by > 0 {
-		return p.over.sure, by
+	if by := p.surely(p.over.certain, l, over); by > 0 {
+		return p.over.certain, by
 	}
 	return nil, 0
 }
@@ -56,11 +56,11 @@ func (p *passed) surely(x, l *lease, of func(*lease) span) time.Duration {
 	return of(x).surelyAfter(l.begin) - p.backs.between(of(x), l.begin)
 }
 
-// doubt is by how much one of another Writer may have ended after l began.
-func (p *passed) doubt(l *lease) time.Duration {
+// possibleOverlap is by how much one of another Writer may have ended after l began.
+func (p *passed) possibleOverlap(l *lease) time.Duration {
 	for _, x := range []*lease{p.over.perhaps, p.over.next} {
 		if x != nil && (x.over.writer != l.begin.writer || x.over.writer == "") {
-			return max(0, x.over.most.Sub(l.begin.least)+p.backs.between(x.over, l.begin))
+			return max(0, x.over.latest.Sub(l.begin.earliest)+p.backs.between(x.over, l.begin))
 		}
 	}
 	return 0
@@ -91,16 +91,16 @@ func (p *passed) add(l *lease) {
 
 func (x *extremes) add(l *lease, of func(*lease) span) {
 	s := of(l)
-	if x.sure == nil || s.least.After(of(x.sure).least) {
-		x.sure = l
+	if x.certain == nil || s.earliest.After(of(x.certain).earliest) {
+		x.certain = l
 	}
 	switch {
-	case x.perhaps == nil || s.most.After(of(x.perhaps).most):
+	case x.perhaps == nil || s.latest.After(of(x.perhaps).latest):
 		if x.perhaps != nil && of(x.perhaps).writer != s.writer {
 			x.next = x.perhaps
 		}
 		x.perhaps = l
-	case of(x.perhaps).writer != s.writer && (x.next == nil || s.most.After(of(x.next).most)):
+	case of(x.perhaps).writer != s.writer && (x.next == nil || s.latest.After(of(x.next).latest)):
 		x.next = l
 	}
 }

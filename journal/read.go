@@ -28,7 +28,7 @@ type Query struct {
 	Limit        int       // maximum number of entries; 0 means all
 	Newest       bool      // newest first
 
-	look int // pages to look at; 0: all
+	pages int // pages to look at; 0: all
 }
 
 // pageSize is how many entries of the stream one call looks at: about a millisecond
@@ -62,13 +62,13 @@ func Read(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, err
 			}
 			least = after.next()
 		}
-		for left := q.look; ; left-- {
+		for left := q.pages; ; left-- {
 			p, err := r.page(ctx, least, most)
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			if !r.give(p, yield) || p.looked < pageSize || left == 1 {
+			if !r.give(p, yield) || p.scanned < pageSize || left == 1 {
 				return
 			}
 			if q.Newest {
@@ -91,7 +91,7 @@ type reader struct {
 // page is what one call found.
 type page struct {
 	oldest, newest id // of the stream; zero if there is none
-	looked         int
+	scanned        int
 	cursor         id // of the last that was looked at
 	entries        []Entry
 	bad            []error
@@ -115,7 +115,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 		return nil, errors.New("holdfast: journal: unexpected answer of the server")
 	}
 	p := &page{}
-	p.looked, _ = strconv.Atoi(reply[4])
+	p.scanned, _ = strconv.Atoi(reply[4])
 	for i, at := range map[int]*id{2: &p.oldest, 3: &p.newest, 5: &p.cursor} {
 		if reply[i] != "" {
 			if *at, err = parseID(reply[i]); err != nil {

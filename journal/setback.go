@@ -17,9 +17,9 @@ type setBacks []setBack
 // lateToKnow is for how long a Writer may go on with the clock that was.
 const lateToKnow = time.Second
 
-// look compares two entries of a Writer: by the server's clock less has passed than by
+// compare compares two entries of a Writer: by the server's clock less has passed than by
 // its own, which never goes back and does not run slower than drift tells.
-func (b *setBacks) look(last, e *Entry) {
+func (b *setBacks) compare(last, e *Entry) {
 	passed := e.Local - last.Local
 	by := passed - e.At.Sub(last.At)
 	within := e.Uncertainty + last.Uncertainty + drift(passed) + 10*time.Microsecond // which is more than rounding
@@ -43,7 +43,7 @@ func (b setBacks) between(s, t span) (most time.Duration) {
 
 func (b *setBack) touches(s span) bool {
 	near := b.by + lateToKnow
-	return s.most.After(b.before.Add(-near)) && s.least.Before(b.after.Add(near))
+	return s.latest.After(b.before.Add(-near)) && s.earliest.Before(b.after.Add(near))
 }
 
 func (b setBacks) longest() (most *setBack) {

@@ -14,7 +14,7 @@ import (
 // prefix is [holdfast.Options.Prefix] of the Client.
 func Typical(ctx context.Context, store driver.Store, prefix, name string) (time.Duration, bool) {
 	var holds []time.Duration
-	for e, err := range Read(ctx, store, Query{KeyPrefix: prefix, Name: name, Newest: true, look: 20}) {
+	for e, err := range Read(ctx, store, Query{KeyPrefix: prefix, Name: name, Newest: true, pages: 20}) {
 		if err == nil && e.Event == Released {
 			holds = append(holds, e.Held)
 		}

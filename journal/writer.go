@@ -119,7 +119,7 @@ type Writer struct {
 
 	progress chan struct{} // closed, and made anew, whenever something was written
 
-	telling sync.WaitGroup // of the Logger
+	logging sync.WaitGroup // of the Logger
 }
 
 // noted is an entry whose time by the server's clock is not known yet.
@@ -177,7 +177,7 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.drop(int64(e.N), w.last)
-		w.tellDropped(w.moment(time.Now()))
+		w.noteDropped(w.moment(time.Now()))
 	case holdfast.Renewed, holdfast.RenewFailed, holdfast.Recalled, holdfast.Repaired, holdfast.SizeMismatch,
 		holdfast.SubscriptionConfirmed, holdfast.SubscriptionBroken: // none begins or ends a lease or a wait
 	}
@@ -212,7 +212,7 @@ func (w *Writer) Note(e Entry) {
 		w.drop(1, m)
 		return
 	}
-	w.tellDropped(m)
+	w.noteDropped(m)
 	w.add(e, m)
 }
 
@@ -239,8 +239,8 @@ func (w *Writer) drop(n int64, m moment) {
 	w.seq += n
 }
 
-// tellDropped adds the entry about what was dropped, if there was any.
-func (w *Writer) tellDropped(now moment) {
+// noteDropped adds the entry about what was dropped, if there was any.
+func (w *Writer) noteDropped(now moment) {
 	if w.missing.n == 0 || w.closed || len(w.buffer) >= w.options.Buffer {
 		return
 	}
@@ -297,7 +297,7 @@ var errClosed = errors.New("holdfast: journal: the Writer was closed before the 
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if !w.closed {
-		w.tellDropped(w.moment(time.Now()))
+		w.noteDropped(w.moment(time.Now()))
 		w.closed = true
 		close(w.closing)
 	}
@@ -312,7 +312,7 @@ func (w *Writer) Close() error {
 	giveUp := time.AfterFunc(bound, w.cancel)
 	defer giveUp.Stop()
 	<-w.done
-	w.awaitTold()
+	w.awaitLogger()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.buffer); n > 0 {

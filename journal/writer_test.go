@@ -190,21 +190,21 @@ func TestCloseAfterARefusal(t *testing.T) {
 // slowly is a Logger that takes its time.
 type slowly struct {
 	slog.Handler
-	takes time.Duration
-	told  chan string
+	takes  time.Duration
+	logged chan string
 }
 
 func (s slowly) Enabled(context.Context, slog.Level) bool { return true }
 
 func (s slowly) Handle(_ context.Context, r slog.Record) error {
 	time.Sleep(s.takes)
-	s.told <- r.Level.String() + " " + r.Message
+	s.logged <- r.Level.String() + " " + r.Message
 	return nil
 }
 
 // What went wrong has been told when Close returns, since the process may end then; but it
 // does not wait for a Logger that hangs.
-func TestCloseHasToldTheLogger(t *testing.T) {
+func TestCloseWaitsForTheLogger(t *testing.T) {
 	for _, takes := range []time.Duration{500 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()

@@ -122,7 +122,7 @@ func Init(ctx context.Context, name string, atOnce bool, members ...Member) (str
 	}
 	id := newID(name, 1, members)
 	nodes := Inspect(ctx, members...)
-	if err := apart(nodes); err != nil {
+	if err := checkDistinct(nodes); err != nil {
 		return "", err
 	}
 	for _, n := range nodes {
@@ -154,8 +154,8 @@ func checkMembers(members []Member) error {
 	return nil
 }
 
-// apart wants all to answer, and no two to be one server.
-func apart(nodes []Node) error {
+// checkDistinct wants all to answer, and no two to be one server.
+func checkDistinct(nodes []Node) error {
 	for i, n := range nodes {
 		if n.Err != nil {
 			return fmt.Errorf("holdfast: %s: %w", n.Address, n.Err)

@@ -43,7 +43,7 @@ func Replace(ctx context.Context, from, to []Member, gone ...string) (string, er
 	}
 	next := newID(old.Name, old.Epoch+1, to)
 	joining := Inspect(ctx, to...)
-	if err := apart(joining); err != nil {
+	if err := checkDistinct(joining); err != nil {
 		return "", err
 	}
 	for _, n := range joining {
@@ -102,7 +102,7 @@ func rejoin(ctx context.Context, id keyspace.QuorumID, nodes []Node, members []M
 		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and run 'holdfast quorum init'",
 			kept, id.Size, id, need, holdfast.MaxQuorumTTL, keyspace.Marker)
 	}
-	if err := apart(nodes); err != nil {
+	if err := checkDistinct(nodes); err != nil {
 		return err
 	}
 	return mark(ctx, members, id.String(), holdfast.MaxQuorumTTL, "")

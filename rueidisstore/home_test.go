@@ -18,7 +18,7 @@ func (unreachable) Nodes() map[string]rueidis.Client { return nil }
 func TestSlotsAreKept(t *testing.T) {
 	want := []slotRange{{0, 16383, "127.0.0.1:1"}}
 	s := &slots{ranges: slices.Clone(want)}
-	if got := s.look(t.Context(), unreachable{}); !slices.Equal(got, want) {
+	if got := s.current(t.Context(), unreachable{}); !slices.Equal(got, want) {
 		t.Errorf("got %v, want the last answer, %v", got, want)
 	}
 }

@@ -30,9 +30,9 @@ type slotRange struct {
 	master   string
 }
 
-// look returns an answer that is at most a second old, if there is one in time, or else the
+// current returns an answer that is at most a second old, if there is one in time, or else the
 // last one.
-func (s *slots) look(ctx context.Context, client rueidis.Client) []slotRange {
+func (s *slots) current(ctx context.Context, client rueidis.Client) []slotRange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.read) < slotsFor {

@@ -148,7 +148,7 @@ func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, 
 		return s.master()
 	}
 	at := int64(keyspace.Slot(channel))
-	for _, r := range s.slots.look(ctx, s.client) {
+	for _, r := range s.slots.current(ctx, s.client) {
 		if r.from <= at && at <= r.to {
 			if node := s.client.Nodes()[r.master]; node != nil {
 				return node, r.master
@@ -158,9 +158,9 @@ func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, 
 	return s.client, ""
 }
 
-// lookEvery is how often a subscription checks where the master is. The check reads the memory
+// checkEvery is how often a subscription checks where the master is. The check reads the memory
 // of the client and takes a microsecond.
-const lookEvery = 100 * time.Millisecond
+const checkEvery = 100 * time.Millisecond
 
 // master returns the client for a subscription and, with Sentinel, the address of its master. A
 // client with SendToReplicas has two nodes and does not say which is the master, but a
@@ -179,7 +179,7 @@ func (s *Store) master() (client rueidis.Client, addr string) {
 // follow ends a subscription when Sentinel has made another server the master. The connection
 // to a frozen master does not end by itself, and nobody publishes there any more.
 func (s *Store) follow(sub *channels.Subscription, addr string) {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(checkEvery)
 	defer look.Stop()
 	for {
 		select {

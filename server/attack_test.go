@@ -136,7 +136,7 @@ func (d *deaf) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 
 // A LOCK whose answer the server has not got is being given back: what comes again with that ID is
 // not told that it has the lock, which would be free the next moment.
-func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
+func TestTerraformDoesNotLearnOfWhatIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := openStore(t)
 		store := &deaf{Store: inner}

@@ -36,7 +36,7 @@ func findCircles(names []admin.Surveyed) map[string]Diagnosis {
 		}
 	}
 	g.reduce()
-	return g.tell()
+	return g.find()
 }
 
 func (g *circles) add(s *admin.State) {
@@ -112,9 +112,9 @@ func (g *circles) comes(name string) bool {
 	return all || capacity > 0 && free >= need
 }
 
-// tell follows from each process that is stuck one name that it waits for to one that
+// find follows from each process that is stuck one name that it waits for to one that
 // holds it, until a circle closes.
-func (g *circles) tell() map[string]Diagnosis {
+func (g *circles) find() map[string]Diagnosis {
 	found := map[string]Diagnosis{}
 	clients := make([]string, 0, len(g.stuck))
 	for client := range g.stuck {
@@ -170,7 +170,7 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	parts := make([]string, len(circle))
 	for i, s := range circle {
 		had := circle[(i+len(circle)-1)%len(circle)].name
-		parts[i] = fmt.Sprintf("%s holds %s and waits for %s", g.who(had, s.client), keyspace.Clean(had, 80), keyspace.Clean(s.name, 80))
+		parts[i] = fmt.Sprintf("%s holds %s and waits for %s", g.nameOf(had, s.client), keyspace.Clean(had, 80), keyspace.Clean(s.name, 80))
 	}
 	last := g.names[circle[len(circle)-1].name]
 	return Diagnosis{
@@ -179,8 +179,8 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	}
 }
 
-// who is how people call a process that has a name.
-func (g *circles) who(name, client string) (who string) {
+// nameOf is how people call a process that has a name.
+func (g *circles) nameOf(name, client string) (who string) {
 	for _, h := range holders(g.names[name]) {
 		if h.Client == client {
 			who = h.Describe()

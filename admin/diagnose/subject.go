@@ -57,7 +57,7 @@ func (s subject) healthy() string {
 	if h.Exported {
 		return text + fmt.Sprintf("; the lease was exported: no process renews it by itself, and it ends in %s unless it is renewed", rough(h.Remaining))
 	}
-	if life := s.life(h); life == h.TTL && h.Remaining < life*3/5 {
+	if life := s.effectiveTTL(h); life == h.TTL && h.Remaining < life*3/5 {
 		return text + fmt.Sprintf("; it has not renewed for %s, and %s is left of its ttl of %s", rough(h.TTL-h.Remaining), rough(h.Remaining), rough(h.TTL))
 	}
 	return text + ", renews on time"
@@ -99,9 +99,9 @@ const (
 	expiringShare = 10
 )
 
-// life is the ttl that a holder was given: until the first renewal of a pushed grant,
+// effectiveTTL is the ttl that a holder was given: until the first renewal of a pushed grant,
 // the claim window.
-func (s subject) life(h *admin.Holder) time.Duration {
+func (s subject) effectiveTTL(h *admin.Holder) time.Duration {
 	w := min(h.TTL, protocol.ClaimWindow)
 	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
 		return w // it may have had no time to renew
@@ -111,7 +111,7 @@ func (s subject) life(h *admin.Holder) time.Duration {
 
 // lateness is the code of a holder that has not renewed in time; empty: it has.
 func (s subject) lateness(h *admin.Holder) Code {
-	life := s.life(h)
+	life := s.effectiveTTL(h)
 	switch {
 	case h.TTL == 0 || h.Remaining < 0:
 		return ""

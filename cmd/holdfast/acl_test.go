@@ -62,7 +62,7 @@ func TestLeastRights(t *testing.T) {
 	for _, args := range [][]string{{"history", "job"}, {"jobs"}} { // the journal is written in the background
 		until(t, args[0]+" tells of the first", func() bool {
 			var out bytes.Buffer
-			return runHere(t.Context(), &out, &out, append(args, "--redis", url)...) == 0 && strings.Contains(out.String(), "first")
+			return runInProcess(t.Context(), &out, &out, append(args, "--redis", url)...) == 0 && strings.Contains(out.String(), "first")
 		})
 	}
 	wantShown(t, 0, "OK ", "doctor", "--redis", url)
@@ -157,7 +157,7 @@ func TestLsOfSomeNames(t *testing.T) {
 func wantShown(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if got := runHere(t.Context(), &out, &out, args...); got != code || !strings.Contains(out.String(), want) {
+	if got := runInProcess(t.Context(), &out, &out, args...); got != code || !strings.Contains(out.String(), want) {
 		t.Errorf("holdfast %s: exit code %d, want %d, and %q in:\n%s", strings.Join(args, " "), got, code, want, &out)
 	}
 	return out.String()

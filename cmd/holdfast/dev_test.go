@@ -20,7 +20,7 @@ func TestDev(t *testing.T) {
 	var stderr bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- runHere(ctx, writeEnd, &stderr, "dev", "--addr", "127.0.0.1:0")
+		ended <- runInProcess(ctx, writeEnd, &stderr, "dev", "--addr", "127.0.0.1:0")
 		writeEnd.Close()
 	}()
 	line, err := bufio.NewReader(stdout).ReadString('\n')
@@ -30,7 +30,7 @@ func TestDev(t *testing.T) {
 	serverURL := strings.TrimSpace(line)
 
 	var shown bytes.Buffer
-	if got, want := runHere(ctx, &shown, &shown, "show", "job", "--redis", serverURL), 0; got != want {
+	if got, want := runInProcess(ctx, &shown, &shown, "show", "job", "--redis", serverURL), 0; got != want {
 		t.Errorf("show on %s: exit code %d, want %d: %s", serverURL, got, want, &shown)
 	}
 	cancel()
@@ -50,7 +50,7 @@ func TestDevAddressTaken(t *testing.T) {
 	}
 	defer taken.Close()
 	var out bytes.Buffer
-	if got, want := runHere(t.Context(), &out, &out, "dev", "--addr", taken.Addr().String()), cli.ExitUnreachable; got != want {
+	if got, want := runInProcess(t.Context(), &out, &out, "dev", "--addr", taken.Addr().String()), cli.ExitUnreachable; got != want {
 		t.Errorf("exit code %d, want %d", got, want)
 	}
 	if want := "is in use; --addr 127.0.0.1:0 uses any free port"; !strings.Contains(out.String(), want) {

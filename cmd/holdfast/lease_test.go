@@ -91,7 +91,7 @@ func TestLeaseRights(t *testing.T) {
 	server.do(t, "ACL", "LOG", "RESET")
 	url := server.urlFor("app")
 	var out bytes.Buffer
-	if got := runHere(t.Context(), &out, &out, "acquire", "--ttl", "1m", "--owner", "first", "--redis", url, "job"); got != 0 {
+	if got := runInProcess(t.Context(), &out, &out, "acquire", "--ttl", "1m", "--owner", "first", "--redis", url, "job"); got != 0 {
 		t.Fatalf("exit code %d, want 0: %s", got, &out)
 	}
 	lease := strings.TrimSpace(out.String())
@@ -118,7 +118,7 @@ func TestLeaseServerFrozen(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	var out, said bytes.Buffer
-	if got := runHere(t.Context(), &out, &said, "acquire", "--ttl", "10m", "--redis", server.url(), "job"); got != 0 {
+	if got := runInProcess(t.Context(), &out, &said, "acquire", "--ttl", "10m", "--redis", server.url(), "job"); got != 0 {
 		t.Fatalf("exit code %d, want 0: %s", got, &said)
 	}
 	lease := strings.TrimSpace(out.String())

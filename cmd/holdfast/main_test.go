@@ -228,8 +228,8 @@ func stepInto(ts *testscript.TestScript, v any, step string) any {
 	return nil
 }
 
-// runHere runs the program in this process.
-func runHere(ctx context.Context, stdout, stderr io.Writer, args ...string) int {
+// runInProcess runs the program in this process.
+func runInProcess(ctx context.Context, stdout, stderr io.Writer, args ...string) int {
 	return execute(ctx, args, strings.NewReader(""), stdout, stderr)
 }
 

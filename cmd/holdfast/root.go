@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/elect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/lease"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/order"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/operate"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/run"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/scripts"
@@ -104,7 +104,7 @@ func addCommands(a *cli.App, root *cobra.Command) {
 		{"locks", "Inspect locks:", []*cobra.Command{
 			show.LsCommand(a), show.Command(a), top.Command(a), show.WatchCommand(a), show.HistoryCommand(a), audit.Command(a),
 		}},
-		{"operators", "Change locks:", []*cobra.Command{order.RevokeCommand(a), order.StealCommand(a), order.ResizeCommand(a)}},
+		{"operators", "Change locks:", []*cobra.Command{operate.RevokeCommand(a), operate.StealCommand(a), operate.ResizeCommand(a)}},
 		{"leases", "Leases for scripts:", []*cobra.Command{
 			lease.AcquireCommand(a), lease.RenewCommand(a), lease.CheckCommand(a), lease.ReleaseCommand(a),
 		}},

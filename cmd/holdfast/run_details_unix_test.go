@@ -15,7 +15,7 @@ import (
 
 // Who looks at a name is told who runs what under it, and who waits; of a command what
 // looks like a secret is hidden. With --no-details nothing is told.
-func TestRunTellsDetails(t *testing.T) {
+func TestRunStoresDetails(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	holder := startRun(t, server.URL(), note("pid", "$$")+"PASSWORD=hunter2\n"+idle, "--owner", "first", "--note", "ticket 7")
@@ -24,7 +24,7 @@ func TestRunTellsDetails(t *testing.T) {
 	var text string
 	until(t, "the details are shown", func() bool {
 		var out bytes.Buffer
-		runHere(t.Context(), &out, &out, "show", "job", "--redis", server.URL())
+		runInProcess(t.Context(), &out, &out, "show", "job", "--redis", server.URL())
 		text = out.String()
 		return strings.Contains(text, "ticket 7") && strings.Contains(text, "second")
 	})
@@ -38,7 +38,7 @@ func TestRunTellsDetails(t *testing.T) {
 		t.Errorf("shows what must not be:\n%s", text)
 	}
 	var out bytes.Buffer
-	runHere(t.Context(), &out, &out, "show", "job", "--redis", server.URL(), "-o", "json")
+	runInProcess(t.Context(), &out, &out, "show", "job", "--redis", server.URL(), "-o", "json")
 	var state struct {
 		Holder  struct{ Details map[string]any }
 		Waiters []struct{ Details map[string]any }

@@ -91,7 +91,7 @@ func playTicks(t *testing.T, url, prefix string, period time.Duration, ticks int
 
 // What is not due is skipped, and people are told why. A run that is killed is not
 // repeated, and is shown.
-func TestRunEveryTellsWhy(t *testing.T) {
+func TestRunEverySaysWhy(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	hourly := func(script string, flags ...string) *runner {

@@ -23,7 +23,7 @@ func hashOf(t *testing.T, url string) string {
 
 // Whose tenure is revoked or stolen reads why and by whom: at once with -v, and in the
 // line about the loss.
-func TestRunTellsOrder(t *testing.T) {
+func TestRunSaysRevocation(t *testing.T) {
 	for _, order := range []struct{ verb, cause string }{{"revoke", "revoked"}, {"steal", "stolen"}} {
 		t.Run(order.verb, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func TestRunTellsOrder(t *testing.T) {
 			r := startRun(t, url, "trap '' TERM\n"+note("pid", "$$")+idle, "-v", "--grace", "1s", "--ttl", "6s")
 			pid := r.pid("pid")
 			args := []string{order.verb, "job", "--tenure", hashOf(t, url), "--reason", "it\x1b[2J hangs", "--owner", "ann", "--redis", url}
-			if got := runHere(t.Context(), io.Discard, io.Discard, args...); got != 0 {
+			if got := runInProcess(t.Context(), io.Discard, io.Discard, args...); got != 0 {
 				t.Fatalf("%s: exit code %d, want 0", order.verb, got)
 			}
 			r.says("lost job: " + order.cause + ": it_[2J hangs (by ann)\n")

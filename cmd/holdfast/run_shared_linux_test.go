@@ -180,7 +180,7 @@ func TestRunSharedSignal(t *testing.T) {
 
 // With -v the place in the line is told as for a mutex; a holder of a shared kind is
 // never recalled.
-func TestRunSharedTellsEvents(t *testing.T) {
+func TestRunSharedPrintsEvents(t *testing.T) {
 	t.Parallel()
 	url := startRedis(t).url()
 	a := startRun(t, url, going, "-s", "-v", "--owner", "a")

@@ -41,7 +41,7 @@ func (r *runner) says(want string) {
 }
 
 // With -v a holder is told of a recall, and a waiter of its place and its grant.
-func TestRunTellsEvents(t *testing.T) {
+func TestRunPrintsEvents(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	first := startRun(t, server.URL(), note("pid", "$$")+idle, "-v", "--owner", "first", "--ttl", "4s")
@@ -58,7 +58,7 @@ func TestRunTellsEvents(t *testing.T) {
 
 // A lease that is lost is told at once with -v, while the command still has its
 // grace.
-func TestRunTellsLoss(t *testing.T) {
+func TestRunSaysLoss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this waits for the ends of leases")
 	}
@@ -73,7 +73,7 @@ func TestRunTellsLoss(t *testing.T) {
 }
 
 // An outage is told once, and what it cost.
-func TestRunTellsOutage(t *testing.T) {
+func TestRunSaysOutage(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), "trap 'exit 5' TERM\n"+note("pid", "$$")+idle, "--ttl", "30s")
@@ -88,7 +88,7 @@ func TestRunTellsOutage(t *testing.T) {
 
 // A frozen Redis is told of before the command is stopped, although nothing has
 // failed by then: an answer is late.
-func TestRunTellsSilence(t *testing.T) {
+func TestRunSaysSilence(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "6s", "--grace", "1s")
@@ -99,7 +99,7 @@ func TestRunTellsSilence(t *testing.T) {
 }
 
 // A Redis that thaws in time costs nothing, and that it is back is told.
-func TestRunTellsFrozenServer(t *testing.T) {
+func TestRunSaysServerIsFrozen(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "20s", "--grace", "1s")

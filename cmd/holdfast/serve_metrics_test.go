@@ -20,7 +20,7 @@ func TestServeMetrics(t *testing.T) {
 	var stderr bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- runHere(ctx, writeEnd, &stderr, "serve", "--listen", "127.0.0.1:0", "--redis", server.URL())
+		ended <- runInProcess(ctx, writeEnd, &stderr, "serve", "--listen", "127.0.0.1:0", "--redis", server.URL())
 		writeEnd.Close()
 	}()
 	line, err := bufio.NewReader(stdout).ReadString('\n')

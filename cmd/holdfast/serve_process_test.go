@@ -197,7 +197,7 @@ func TestServeLeaseIsShown(t *testing.T) {
 	}
 	until(t, "show says that no process renews it", func() bool {
 		var out bytes.Buffer
-		code := runHere(t.Context(), &out, &out, "show", "n", "--redis", server.URL())
+		code := runInProcess(t.Context(), &out, &out, "show", "n", "--redis", server.URL())
 		return code == 0 && strings.Contains(out.String(), "exported: no process renews it by itself")
 	})
 	if _, err := server.Do("PEXPIRE", "holdfast:n", "15000"); err != nil {

@@ -72,7 +72,7 @@ func TestServeTLS(t *testing.T) {
 	}
 	_, other, _ := issued(t)
 	var out bytes.Buffer
-	if got := runHere(t.Context(), &out, &out, "serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", other); got != cli.ExitConfig || !strings.Contains(out.String(), "does not match") {
+	if got := runInProcess(t.Context(), &out, &out, "serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", other); got != cli.ExitConfig || !strings.Contains(out.String(), "does not match") {
 		t.Errorf("with another's key: exit code %d, want %d, and said %q", got, cli.ExitConfig, &out)
 	}
 }

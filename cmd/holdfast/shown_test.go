@@ -205,7 +205,7 @@ func (s stage) shown() string {
 	var all strings.Builder
 	for _, args := range [][]string{{"show", "job"}, {"ls"}, {"show", "job", "-o", "json"}, {"ls", "-q", "-o", "json"}} {
 		var out bytes.Buffer
-		if code := runHere(s.Context(), &out, &out, append(args, "--redis", s.url())...); code != 0 {
+		if code := runInProcess(s.Context(), &out, &out, append(args, "--redis", s.url())...); code != 0 {
 			s.Errorf("%v: exit code %d, want 0", args, code)
 		}
 		text := out.String()

@@ -239,7 +239,7 @@ func TestCauseOfLossIsOnTheCallersSpan(t *testing.T) {
 }
 
 // What f says of another lease is not put down to this one.
-func TestAnotherLeasesLossIsNotTold(t *testing.T) {
+func TestLossOfAnotherLeaseIsNotNoted(t *testing.T) {
 	p := process(t, embed(t), "A", time.Minute)
 	ctx, callers := p.tracer.Start(t.Context(), "caller")
 	other := &holdfast.LostError{Name: "other", Token: 1, Cause: holdfast.Taken}
@@ -254,7 +254,7 @@ func TestAnotherLeasesLossIsNotTold(t *testing.T) {
 
 // A span that ends when Do returns has the loss, also where nobody else had the time to
 // tell it: MaxHold ends the lease while f runs on.
-func TestDoTellsBeforeItReturns(t *testing.T) {
+func TestDoNotesBeforeItReturns(t *testing.T) {
 	p := process(t, embed(t), "A", time.Minute)
 	mutex := p.client.Mutex("n")
 	mutex.MaxHold = time.Millisecond

@@ -30,7 +30,7 @@ type waits struct {
 // wait is one call that waits under a span, with its last event.
 type wait struct {
 	span     trace.Span
-	told     bool
+	noted    bool
 	position int
 	holder   string
 }
@@ -60,10 +60,10 @@ func (w *waits) note(queued holdfast.Queued) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for one := range w.of[queued.Name] {
-		if one.told && one.position == queued.Position && one.holder == queued.Holder {
+		if one.noted && one.position == queued.Position && one.holder == queued.Holder {
 			continue
 		}
-		one.told, one.position, one.holder = true, queued.Position, queued.Holder
+		one.noted, one.position, one.holder = true, queued.Position, queued.Holder
 		one.span.AddEvent("queued", trace.WithAttributes(
 			positionKey.Int(queued.Position), holderKey.String(queued.Holder), remainingKey.Float64(queued.Remaining.Seconds())))
 	}

@@ -167,7 +167,7 @@ func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(context.Background(), i.options.Timeout)
 	defer cancel()
-	report, capped, err := i.look(ctx)
+	report, capped, err := i.report(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.running, i.took = nil, time.Since(began)
@@ -177,8 +177,8 @@ func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
 	}
 }
 
-// look surveys all names, unless there are too many.
-func (i *Inventory) look(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
+// report surveys all names, unless there are too many.
+func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
 	n := 0
 	for _, err := range i.names.Names(ctx, i.options.Prefix) {
 		if err != nil {

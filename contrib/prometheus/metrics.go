@@ -61,7 +61,7 @@ func New(options *Options) *Metrics {
 func (m *Metrics) OnEvent(event holdfast.Event) {
 	switch e := event.(type) {
 	case holdfast.Queued:
-		m.of(e.Name).looks.Inc()
+		m.of(e.Name).polls.Inc()
 	case holdfast.Granted:
 		c := m.of(e.Name)
 		m.granted.WithLabelValues(c.label, string(e.Source)).Inc()
@@ -155,7 +155,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	}
 	descs <- heldDesc
 	descs <- waitingDesc
-	descs <- leastSlackDesc
+	descs <- minSlackDesc
 }
 
 // Collect implements prometheus.Collector. It asks no server.
@@ -184,8 +184,8 @@ func (m *Metrics) count(metrics chan<- prometheus.Metric) {
 	for name, c := range m.classes {
 		metrics <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(held[c]), name)
 		metrics <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(waiting[c]), name)
-		if least, known := c.least.of(now); known {
-			metrics <- prometheus.MustNewConstMetric(leastSlackDesc, prometheus.GaugeValue, least, name)
+		if least, known := c.minSlack.of(now); known {
+			metrics <- prometheus.MustNewConstMetric(minSlackDesc, prometheus.GaugeValue, least, name)
 		}
 	}
 }

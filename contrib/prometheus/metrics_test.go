@@ -241,7 +241,7 @@ func TestClassesAreCapped(t *testing.T) {
 }
 
 // The least slack is that of the last five minutes, whoever asks and how often.
-func TestLeastSlackIsForgotten(t *testing.T) {
+func TestMinSlackIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := holdfastprom.New(nil)
 		least := func() float64 {

@@ -9,7 +9,7 @@ import (
 type vectors struct {
 	waits, holds, slacks *prometheus.HistogramVec
 	granted, lost        *prometheus.CounterVec
-	released, looks      *prometheus.CounterVec
+	released, polls      *prometheus.CounterVec
 	renewed, renewFailed *prometheus.CounterVec
 	recalled, repaired   *prometheus.CounterVec
 	confirmed, broken    prometheus.Counter
@@ -21,7 +21,7 @@ var (
 		"Leases that this process holds.", []string{"class"}, nil)
 	waitingDesc = prometheus.NewDesc("holdfast_waiting",
 		"Calls of this process that wait for a lease.", []string{"class"}, nil)
-	leastSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_min_ratio",
+	minSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_min_ratio",
 		"Smallest share of the TTL left at a renewal or a failed renewal, in the last 5 minutes.", []string{"class"}, nil)
 )
 
@@ -45,7 +45,7 @@ func newVectors() vectors {
 		granted:     counter("holdfast_granted_total", "Leases that began.", "source"),
 		released:    counter("holdfast_released_total", "Leases that were released."),
 		lost:        counter("holdfast_lost_total", "Leases that were lost before their release.", "cause"),
-		looks:       counter("holdfast_polls_total", "Polls by waiters of this process."),
+		polls:       counter("holdfast_polls_total", "Polls by waiters of this process."),
 		renewed:     counter("holdfast_renewals_total", "Renewals that Redis answered."),
 		renewFailed: counter("holdfast_renewal_failures_total", "Renewals that were not answered, were refused, or were acknowledged by too few replicas."),
 		recalled:    counter("holdfast_recalled_total", "Tenures for which another process began to wait."),
@@ -58,7 +58,7 @@ func newVectors() vectors {
 
 func (v *vectors) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		v.waits, v.holds, v.slacks, v.granted, v.released, v.lost, v.looks, v.renewed, v.renewFailed,
+		v.waits, v.holds, v.slacks, v.granted, v.released, v.lost, v.polls, v.renewed, v.renewFailed,
 		v.recalled, v.repaired, v.confirmed, v.broken, v.dropped,
 	}
 }
@@ -68,7 +68,7 @@ func (v *vectors) newClass(label string) *class {
 	c := &class{
 		label: label,
 		waits: v.waits.WithLabelValues(label), holds: v.holds.WithLabelValues(label), slacks: v.slacks.WithLabelValues(label),
-		released: v.released.WithLabelValues(label), looks: v.looks.WithLabelValues(label),
+		released: v.released.WithLabelValues(label), polls: v.polls.WithLabelValues(label),
 		renewed: v.renewed.WithLabelValues(label), renewFailed: v.renewFailed.WithLabelValues(label),
 		recalled: v.recalled.WithLabelValues(label), repaired: v.repaired.WithLabelValues(label),
 	}
@@ -95,11 +95,11 @@ var (
 type class struct {
 	label                                                     string
 	waits, holds, slacks                                      prometheus.Observer
-	released, looks, renewed, renewFailed, recalled, repaired prometheus.Counter
-	least                                                     least
+	released, polls, renewed, renewFailed, recalled, repaired prometheus.Counter
+	minSlack                                                  recentMin
 }
 
 func (c *class) slack(share float64) {
 	c.slacks.Observe(share)
-	c.least.note(share)
+	c.minSlack.note(share)
 }

@@ -16,7 +16,7 @@ import (
 // reach ends the run if the server does not answer, so that not every test reports that.
 func reach(t *testing.T, s suite) {
 	call := driver.Call{Script: driver.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
-	_, err := s.open(t).Eval(within(t), call)
+	_, err := s.open(t).Eval(bounded(t), call)
 	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case err == nil || answered:
@@ -75,14 +75,14 @@ func replies(t *testing.T, s suite) {
 			calls[i] = driver.Call{Script: driver.NewScript("reply", source), Keys: []string{s.prefix + "reply"}, Args: args}
 			if by[:5] == "Eval " {
 				var got driver.Result
-				got.Reply, got.Err = store.Eval(within(t), calls[i])
+				got.Reply, got.Err = store.Eval(bounded(t), calls[i])
 				check(by, c.lua, got, c.want, c.refused, c.fails)
 			}
 		}
 		if by[:5] == "Eval " {
 			continue
 		}
-		results := store.EvalAll(within(t), calls)
+		results := store.EvalAll(bounded(t), calls)
 		if len(results) != len(calls) {
 			t.Fatalf("%s: got %d results, want %d", by, len(results), len(calls))
 		}
@@ -103,14 +103,14 @@ func scan(t *testing.T, s suite) {
 			for i := range keys {
 				keys[i] = fmt.Sprintf("%s{scan}:%d", s.prefix, start+i)
 			}
-			if _, err := store.Eval(within(t), driver.Call{Script: script, Keys: keys}); err != nil {
+			if _, err := store.Eval(bounded(t), driver.Call{Script: script, Keys: keys}); err != nil {
 				t.Fatalf("Eval with %d keys: %v", batch, err)
 			}
 		}
 	}
 	each("redis.call('SET', key, '', 'PX', 600000)")
 	found := map[string]bool{}
-	for key, err := range store.Scan(within(t), s.prefix+"{scan}:*") {
+	for key, err := range store.Scan(bounded(t), s.prefix+"{scan}:*") {
 		if err != nil {
 			t.Fatalf("Scan: %v", err)
 		}
@@ -128,7 +128,7 @@ func subscribe(t *testing.T, s suite) {
 	store := s.open(t)
 	channel := "holdfast/push:{" + s.prefix + "subscribe}"
 	got := make(chan string, 2*count)
-	sub, err := store.Subscribe(within(t), channel, func(payload string) { got <- payload })
+	sub, err := store.Subscribe(bounded(t), channel, func(payload string) { got <- payload })
 	if err != nil {
 		t.Fatalf("Subscribe: %v", err)
 	}
@@ -138,7 +138,7 @@ func subscribe(t *testing.T, s suite) {
 		command = "SPUBLISH"
 	}
 	publish := driver.NewScript("publish", "for i = 1, tonumber(ARGV[1]) do redis.call('"+command+"', KEYS[1], 'message ' .. i) end")
-	if _, err := store.Eval(within(t), driver.Call{Script: publish, Keys: []string{channel}, Args: []string{strconv.Itoa(count)}}); err != nil {
+	if _, err := store.Eval(bounded(t), driver.Call{Script: publish, Keys: []string{channel}, Args: []string{strconv.Itoa(count)}}); err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}
 	timeout := time.After(5 * time.Second)
@@ -152,7 +152,7 @@ func subscribe(t *testing.T, s suite) {
 			t.Fatalf("got %d of %d messages that were published after Subscribe had returned", i, count)
 		}
 	}
-	if err := sub.Ping(within(t)); err != nil {
+	if err := sub.Ping(bounded(t)); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
 	sub.Close()
@@ -175,7 +175,7 @@ func evalWait(t *testing.T, s suite) {
 	}
 	calls[7].Script = driver.NewScript("wrong", "return {err = 'ERR ' .. ARGV[1]}")
 	for range 2 { // by source, then by SHA
-		results, acked, err := store.EvalWait(within(t), calls, 0, time.Second)
+		results, acked, err := store.EvalWait(bounded(t), calls, 0, time.Second)
 		if err != nil || acked < 0 || len(results) != len(calls) {
 			t.Fatalf("EvalWait: got %d results, %d replicas, %v; want %d results", len(results), acked, err, len(calls))
 		}

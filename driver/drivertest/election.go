@@ -15,7 +15,7 @@ import (
 // campaigning, in rising terms.
 func election(t *testing.T, s suite) {
 	first := s.client(t, 0)
-	leader, err := first.Election("led").Campaign(within(t), "first")
+	leader, err := first.Election("led").Campaign(bounded(t), "first")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func election(t *testing.T, s suite) {
 		}
 		value := fmt.Sprint("candidate ", i)
 		wg.Go(func() {
-			lease, err := c.Election("led").Campaign(within(t), value)
+			lease, err := c.Election("led").Campaign(bounded(t), value)
 			if err != nil {
 				t.Errorf("%s: %v", value, err)
 				return
@@ -39,7 +39,7 @@ func election(t *testing.T, s suite) {
 			if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
 				t.Error("two lead, or a term that did not rise")
 			}
-			seen, err := first.Election("led").Leader(within(t))
+			seen, err := first.Election("led").Leader(bounded(t))
 			if err != nil || seen.Value != value || seen.Term != 0 && seen.Term != lease.Token() {
 				t.Errorf("Leader: got %+v, %v, want %s with term %d", seen, err, value, lease.Token())
 			}
@@ -51,7 +51,7 @@ func election(t *testing.T, s suite) {
 		})
 		waiting(t, first, "led", i+1)
 	}
-	if _, err := first.Mutex("led").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+	if _, err := first.Mutex("led").TryLock(bounded(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Errorf("TryLock of a name that is led: got %v, want ErrHeld", err)
 	}
 	release(t, leader)
@@ -64,7 +64,7 @@ func election(t *testing.T, s suite) {
 		}
 		i++
 	}
-	if seen, err := first.Election("led").Leader(within(t)); err != nil || !seen.None() {
+	if seen, err := first.Election("led").Leader(bounded(t)); err != nil || !seen.None() {
 		t.Errorf("Leader: got %+v, %v, want no leader", seen, err)
 	}
 }
@@ -73,7 +73,7 @@ func election(t *testing.T, s suite) {
 // on in another Client.
 func observe(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	told := make(chan holdfast.Leader)
 	go func() {
@@ -103,12 +103,12 @@ func observe(t *testing.T, s suite) {
 	}
 	next("", 0)
 	for range 3 {
-		lease, err := a.Election("seen").Campaign(within(t), "a")
+		lease, err := a.Election("seen").Campaign(bounded(t), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		next("a", lease.Token())
-		if err := lease.Proclaim(within(t), "b"); err != nil {
+		if err := lease.Proclaim(bounded(t), "b"); err != nil {
 			t.Fatalf("Proclaim: %v", err)
 		}
 		next("b", lease.Token())
@@ -116,7 +116,7 @@ func observe(t *testing.T, s suite) {
 		if err != nil {
 			t.Fatalf("Export: %v", err)
 		}
-		if lease, err = b.Adopt(within(t), text); err != nil {
+		if lease, err = b.Adopt(bounded(t), text); err != nil {
 			t.Fatalf("Adopt: %v", err)
 		}
 		next("b", lease.Token())
@@ -138,7 +138,7 @@ func multi(t *testing.T, s suite) {
 		c := []*holdfast.Client{a, b}[i%2]
 		wg.Go(func() {
 			for range 5 {
-				lease, err := c.Multi(names...).Lock(within(t))
+				lease, err := c.Multi(names...).Lock(bounded(t))
 				if err != nil {
 					t.Error(err)
 					return
@@ -155,10 +155,10 @@ func multi(t *testing.T, s suite) {
 	}
 	wg.Wait()
 	held := lock(t, a.Mutex("m3"))
-	if _, err := b.Multi("m1", "m2", "m3").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+	if _, err := b.Multi("m1", "m2", "m3").TryLock(bounded(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Fatalf("TryLock: got %v, want ErrHeld", err)
 	}
-	both, err := a.Multi("m1", "m2").TryLock(within(t))
+	both, err := a.Multi("m1", "m2").TryLock(bounded(t))
 	if err != nil {
 		t.Fatalf("TryLock of what another try has given back: %v", err)
 	}

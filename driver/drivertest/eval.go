@@ -17,7 +17,7 @@ func eval(t *testing.T, s suite) {
 	lease := lock(t, first.Mutex("eval"))
 	key := s.prefix + "stock:{" + s.prefix + "eval}" // of the lock's slot, in a Cluster
 	run := func(lease *holdfast.Lease, script string, args ...string) ([]string, error) {
-		return lease.Eval(within(t), script, []string{key}, args)
+		return lease.Eval(bounded(t), script, []string{key}, args)
 	}
 	const set = "return redis.call('SET', KEYS[1], ARGV[1], 'PX', 600000) -- kept"
 	if _, err := run(lease, set, "41"); err != nil {
@@ -38,7 +38,7 @@ func eval(t *testing.T, s suite) {
 
 	lease = lock(t, second.Mutex("eval"))
 	gone := driver.Call{Script: driver.NewScript("del", "return redis.call('DEL', KEYS[1])"), Keys: []string{s.prefix + "eval"}}
-	if _, err := s.open(t).Eval(within(t), gone); err != nil {
+	if _, err := s.open(t).Eval(bounded(t), gone); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := run(lease, set, "13"); !errors.Is(err, holdfast.ErrLost) {

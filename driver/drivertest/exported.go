@@ -18,8 +18,8 @@ func exported(t *testing.T, s suite) {
 		t.Fatalf("Export: %v", err)
 	}
 	for what, ask := range map[string]func() (*holdfast.ExportedHold, error){
-		"RenewExported": func() (*holdfast.ExportedHold, error) { return other.RenewExported(within(t), text) },
-		"CheckExported": func() (*holdfast.ExportedHold, error) { return other.CheckExported(within(t), text) },
+		"RenewExported": func() (*holdfast.ExportedHold, error) { return other.RenewExported(bounded(t), text) },
+		"CheckExported": func() (*holdfast.ExportedHold, error) { return other.CheckExported(bounded(t), text) },
 	} {
 		got, err := ask()
 		if err != nil {
@@ -29,10 +29,10 @@ func exported(t *testing.T, s suite) {
 			t.Errorf("%s: got %+v, want token %d and less than the ttl", what, got, lease.Token())
 		}
 	}
-	if err := other.ReleaseExported(within(t), text); err != nil {
+	if err := other.ReleaseExported(bounded(t), text); err != nil {
 		t.Fatalf("ReleaseExported: %v", err)
 	}
-	if err := other.ReleaseExported(within(t), text); !errors.Is(err, holdfast.ErrLost) {
+	if err := other.ReleaseExported(bounded(t), text); !errors.Is(err, holdfast.ErrLost) {
 		t.Errorf("a second ReleaseExported: got %v, want ErrLost", err)
 	}
 	next := lock(t, other.Mutex("exported"))
@@ -42,22 +42,22 @@ func exported(t *testing.T, s suite) {
 	release(t, next)
 }
 
-// apart: a lease can have its own owner and TTL. Others see them, it waits in the queue, and it
+// dedicated: a lease can have its own owner and TTL. Others see them, it waits in the queue, and it
 // outlives its TTL.
-func apart(t *testing.T, s suite) {
+func dedicated(t *testing.T, s suite) {
 	client, other := s.client(t, 0), s.client(t, 0)
-	first := lock(t, other.Mutex("apart"))
-	m := client.Mutex("apart")
+	first := lock(t, other.Mutex("dedicated"))
+	m := client.Mutex("dedicated")
 	m.Owner, m.TTL = "for ann", 3*time.Second
 	got := make(chan *holdfast.Lease, 1)
 	go func() {
-		lease, err := m.Lock(within(t))
+		lease, err := m.Lock(bounded(t))
 		if err != nil {
 			t.Errorf("Lock: %v", err)
 		}
 		got <- lease
 	}()
-	waiting(t, other, "apart", 1)
+	waiting(t, other, "dedicated", 1)
 	release(t, first)
 	lease := <-got
 	if lease == nil {
@@ -68,7 +68,7 @@ func apart(t *testing.T, s suite) {
 			t.Fatalf("not renewed: %v", err)
 		}
 	}
-	state, err := admin.Of(other).Inspect(within(t), "apart")
+	state, err := admin.Of(other).Inspect(bounded(t), "dedicated")
 	if err != nil || state.Holder == nil || state.Holder.Owner != "for ann" || state.Holder.TTL != 3*time.Second {
 		t.Errorf("Inspect: got %+v, %v, want the holder for ann with a ttl of 3s", state.Holder, err)
 	}

@@ -35,14 +35,14 @@ func tryLockHeld(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, a.Mutex("try"))
 	for _, c := range []*holdfast.Client{a, b} {
-		_, err := c.Mutex("try").TryLock(within(t))
+		_, err := c.Mutex("try").TryLock(bounded(t))
 		var held *holdfast.HeldError
 		if !errors.As(err, &held) || held.Owner != a.Owner() {
 			t.Fatalf("TryLock: got %v, want a HeldError that names %s", err, a.Owner())
 		}
 	}
 	release(t, lease)
-	lease, err := b.Mutex("try").TryLock(within(t))
+	lease, err := b.Mutex("try").TryLock(bounded(t))
 	if err != nil {
 		t.Fatalf("TryLock of a free name: %v", err)
 	}
@@ -54,7 +54,7 @@ func handOver(t *testing.T, s suite) {
 	first := lock(t, a.Mutex("over"))
 	got := make(chan *holdfast.Lease)
 	go func() {
-		lease, err := b.Mutex("over").Lock(within(t))
+		lease, err := b.Mutex("over").Lock(bounded(t))
 		if err != nil {
 			t.Error(err)
 		}
@@ -78,7 +78,7 @@ func turns(t *testing.T, s suite) {
 	m := s.client(t, 0).Mutex("turns")
 	var v visits
 	for range 8 {
-		v.begin(t, 50, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
+		v.begin(t, 50, func() (*holdfast.Lease, error) { return m.Lock(bounded(t)) })
 	}
 	v.all.Wait()
 }
@@ -102,7 +102,7 @@ func lost(t *testing.T, s suite) {
 	lease := lock(t, c.Mutex("lost"))
 	ctx := lease.Context(t.Context())
 	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
-	if _, err := store.Eval(within(t), driver.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
+	if _, err := store.Eval(bounded(t), driver.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -128,10 +128,10 @@ func closing(t *testing.T, s suite) {
 	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
 		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
 	}
-	if _, err := a.Mutex("close").Lock(within(t)); !errors.Is(err, holdfast.ErrClosed) {
+	if _, err := a.Mutex("close").Lock(bounded(t)); !errors.Is(err, holdfast.ErrClosed) {
 		t.Fatalf("Lock after Close: got %v, want ErrClosed", err)
 	}
-	next, err := b.Mutex("close").TryLock(within(t))
+	next, err := b.Mutex("close").TryLock(bounded(t))
 	if err != nil {
 		t.Fatalf("TryLock after the holder's Close: %v", err)
 	}
@@ -140,15 +140,15 @@ func closing(t *testing.T, s suite) {
 
 func exclusion(t *testing.T, s suite) { s.excludes(t, "all", 4, 25, mutex) }
 
-// manyCallers: 100 callers in each of two processes ask at once for the same names, so that
+// manyWaiters: 100 callers in each of two processes ask at once for the same names, so that
 // requests go out by EvalAll.
-func manyCallers(t *testing.T, s suite) {
+func manyWaiters(t *testing.T, s suite) {
 	var names [100]visits
 	for range 2 {
 		c := s.client(t, 0)
 		for i := range names {
 			m := c.Mutex(fmt.Sprint("many:", i))
-			names[i].begin(t, 3, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
+			names[i].begin(t, 3, func() (*holdfast.Lease, error) { return m.Lock(bounded(t)) })
 		}
 	}
 	for i := range names {
@@ -159,7 +159,7 @@ func manyCallers(t *testing.T, s suite) {
 func inspect(t *testing.T, s suite) {
 	c := s.client(t, 0)
 	lease := lock(t, c.Mutex("seen"))
-	state, err := admin.Of(c).Inspect(within(t), "seen")
+	state, err := admin.Of(c).Inspect(bounded(t), "seen")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func inspect(t *testing.T, s suite) {
 		t.Fatalf("Inspect: got %+v with holder %+v", state, state.Holder)
 	}
 	var names []string
-	for name, err := range admin.Of(c).Names(within(t), "see") {
+	for name, err := range admin.Of(c).Names(bounded(t), "see") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func inspect(t *testing.T, s suite) {
 func deadlock(t *testing.T, s suite) {
 	c := s.client(t, 0)
 	lease := lock(t, c.Mutex("dead"))
-	ctx := lease.Context(within(t))
+	ctx := lease.Context(bounded(t))
 	if _, err := c.Mutex("dead").Lock(ctx); !errors.Is(err, holdfast.ErrDeadlock) {
 		t.Fatalf("Lock under its own lease: got %v, want ErrDeadlock", err)
 	}
@@ -204,7 +204,7 @@ func waitReplicas(t *testing.T, s suite) {
 	store := s.open(t)
 	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: time.Second, WaitReplicas: holdfast.MaxWaitReplicas})
 	defer c.Close()
-	_, err := c.Mutex("copied").Lock(within(t))
+	_, err := c.Mutex("copied").Lock(bounded(t))
 	var few *holdfast.ReplicasError
 	if !errors.As(err, &few) || !errors.Is(err, holdfast.ErrReplicas) || few.Want != holdfast.MaxWaitReplicas || few.Got >= few.Want {
 		t.Fatalf("Lock: got %v, want too few replicas", err)

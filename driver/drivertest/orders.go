@@ -14,7 +14,7 @@ func revoke(t *testing.T, s suite) {
 	holder, operator := s.client(t, 6*time.Second), s.client(t, 0)
 	lease := lock(t, holder.Mutex("revoke"))
 	hash := tenure(t, operator, "revoke")
-	if _, err := admin.Of(operator).Revoke(within(t), "revoke", hash, "to be drained"); err != nil {
+	if _, err := admin.Of(operator).Revoke(bounded(t), "revoke", hash, "to be drained"); err != nil {
 		t.Fatalf("Revoke: %v", err)
 	}
 	ended(t, lease, holdfast.Revoked, "to be drained")
@@ -25,7 +25,7 @@ func revoke(t *testing.T, s suite) {
 		t.Errorf("Release: got %v, want ErrLost", err)
 	}
 	release(t, lock(t, operator.Mutex("revoke")))
-	if _, err := admin.Of(operator).Revoke(within(t), "revoke", hash, "too late"); !errors.Is(err, holdfast.ErrTenure) {
+	if _, err := admin.Of(operator).Revoke(bounded(t), "revoke", hash, "too late"); !errors.Is(err, holdfast.ErrTenure) {
 		t.Errorf("Revoke of a tenure that is over: got %v, want ErrTenure", err)
 	}
 }
@@ -36,7 +36,7 @@ func steal(t *testing.T, s suite) {
 	lease := lock(t, holder.Mutex("steal"))
 	got := make(chan *holdfast.Lease, 1)
 	go func() {
-		next, err := waiter.Mutex("steal").Lock(within(t))
+		next, err := waiter.Mutex("steal").Lock(bounded(t))
 		if err != nil {
 			t.Errorf("Lock: %v", err)
 		}
@@ -44,7 +44,7 @@ func steal(t *testing.T, s suite) {
 	}()
 	waiting(t, operator, "steal", 1)
 	hash := tenure(t, operator, "steal")
-	if err := admin.Of(operator).Steal(within(t), "steal", hash, "stuck"); err != nil {
+	if err := admin.Of(operator).Steal(bounded(t), "steal", hash, "stuck"); err != nil {
 		t.Fatalf("Steal: %v", err)
 	}
 	next := <-got
@@ -55,7 +55,7 @@ func steal(t *testing.T, s suite) {
 		t.Errorf("token %d after %d: tokens must rise", next.Token(), lease.Token())
 	}
 	ended(t, lease, holdfast.Stolen, "stuck")
-	if err := admin.Of(operator).Steal(within(t), "steal", hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
+	if err := admin.Of(operator).Steal(bounded(t), "steal", hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
 		t.Errorf("Steal of a tenure that is over: got %v, want ErrTenure", err)
 	}
 	release(t, next)
@@ -68,7 +68,7 @@ func stealForOneself(t *testing.T, s suite) {
 	lease := lock(t, holder.Mutex("take"))
 	got := make(chan *holdfast.Lease, 1)
 	go func() {
-		next, err := waiter.Mutex("take").Lock(within(t))
+		next, err := waiter.Mutex("take").Lock(bounded(t))
 		if err != nil {
 			t.Errorf("Lock: %v", err)
 		}
@@ -76,13 +76,13 @@ func stealForOneself(t *testing.T, s suite) {
 	}()
 	waiting(t, operator, "take", 1)
 	hash := tenure(t, operator, "take")
-	thief, err := operator.Mutex("take").Steal(within(t), hash, "stuck")
+	thief, err := operator.Mutex("take").Steal(bounded(t), hash, "stuck")
 	if err != nil {
 		t.Fatalf("Mutex.Steal: %v", err)
 	}
 	waiting(t, operator, "take", 1)
 	ended(t, lease, holdfast.Stolen, "stuck")
-	if _, err := waiter.Mutex("take").Steal(within(t), hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
+	if _, err := waiter.Mutex("take").Steal(bounded(t), hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
 		t.Errorf("Mutex.Steal of a tenure that is over: got %v, want ErrTenure", err)
 	}
 	release(t, thief)
@@ -98,7 +98,7 @@ func stealForOneself(t *testing.T, s suite) {
 func adopt(t *testing.T, s suite) {
 	exporter, adopter := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, exporter.Mutex("adopt"))
-	if err := lease.EnsureHeld(within(t)); err != nil {
+	if err := lease.EnsureHeld(bounded(t)); err != nil {
 		t.Fatalf("EnsureHeld: %v", err)
 	}
 	text, err := lease.Export()
@@ -106,20 +106,20 @@ func adopt(t *testing.T, s suite) {
 		t.Fatalf("Export: %v", err)
 	}
 	ended(t, lease, holdfast.Exported, "")
-	if _, err := exporter.Mutex("adopt").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+	if _, err := exporter.Mutex("adopt").TryLock(bounded(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Errorf("TryLock of what is exported: got %v, want ErrHeld", err)
 	}
-	adopted, err := adopter.Adopt(within(t), text)
+	adopted, err := adopter.Adopt(bounded(t), text)
 	if err != nil {
 		t.Fatalf("Adopt: %v", err)
 	}
 	if adopted.Token() <= lease.Token() {
 		t.Errorf("token %d after %d: tokens must rise", adopted.Token(), lease.Token())
 	}
-	if _, err := exporter.Adopt(within(t), text); !errors.Is(err, holdfast.ErrLost) {
+	if _, err := exporter.Adopt(bounded(t), text); !errors.Is(err, holdfast.ErrLost) {
 		t.Errorf("a second Adopt: got %v, want ErrLost", err)
 	}
-	if err := adopted.EnsureHeld(within(t)); err != nil {
+	if err := adopted.EnsureHeld(bounded(t)); err != nil {
 		t.Errorf("EnsureHeld of what is adopted: %v", err)
 	}
 	release(t, adopted)

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// alone are the shared kinds used as a mutex: they keep its promises.
-var alone = map[string]lockFunc{
+// exclusive are the shared kinds used as a mutex: they keep its promises.
+var exclusive = map[string]lockFunc{
 	"Writer": func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
 		if try {
 			return c.RWMutex(name).TryLock(ctx)
@@ -31,7 +31,7 @@ var alone = map[string]lockFunc{
 }
 
 func runShared(t *testing.T, s suite) {
-	for kind, lock := range alone {
+	for kind, lock := range exclusive {
 		t.Run(kind, func(t *testing.T) {
 			t.Run("Exclusion", func(t *testing.T) { s.excludes(t, kind, 3, 10, lock) })
 			t.Run("Order", func(t *testing.T) { s.inOrder(t, kind+"-order", 4, lock) })
@@ -50,22 +50,22 @@ func runShared(t *testing.T, s suite) {
 func sharedHeld(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	name := kind + "-held"
-	lease, err := lock(within(t), a, name, true)
+	lease, err := lock(bounded(t), a, name, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []*holdfast.Client{a, b} {
-		_, err := lock(within(t), c, name, true)
+		_, err := lock(bounded(t), c, name, true)
 		var held *holdfast.HeldError
 		if !errors.As(err, &held) || held.Owner != a.Owner() || held.Remaining <= 0 {
 			t.Fatalf("a try: got %v, want a HeldError that names %s", err, a.Owner())
 		}
 	}
-	if _, err := lock(lease.Context(within(t)), a, name, false); !errors.Is(err, holdfast.ErrDeadlock) {
+	if _, err := lock(lease.Context(bounded(t)), a, name, false); !errors.Is(err, holdfast.ErrDeadlock) {
 		t.Fatalf("under its own lease: got %v, want ErrDeadlock", err)
 	}
 	release(t, lease)
-	next, err := lock(within(t), b, name, true)
+	next, err := lock(bounded(t), b, name, true)
 	if err != nil {
 		t.Fatalf("a try of a free name: %v", err)
 	}
@@ -83,7 +83,7 @@ func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 	ctx := lease.Context(t.Context())
 	l := s.prefix + name
 	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1], KEYS[2])")
-	if _, err := s.open(t).Eval(within(t), driver.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
+	if _, err := s.open(t).Eval(bounded(t), driver.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -100,13 +100,13 @@ func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 func sharedClose(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b, c := s.client(t, 0), s.client(t, 0), s.client(t, 0)
 	name := kind + "-close"
-	lease, err := lock(within(t), a, name, false)
+	lease, err := lock(bounded(t), a, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	gone := make(chan error)
 	go func() {
-		_, err := lock(within(t), b, name, false)
+		_, err := lock(bounded(t), b, name, false)
 		gone <- err
 	}()
 	waiting(t, a, name, 1)
@@ -122,7 +122,7 @@ func sharedClose(t *testing.T, s suite, kind string, lock lockFunc) {
 	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
 		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
 	}
-	next, err := lock(within(t), c, name, true)
+	next, err := lock(bounded(t), c, name, true)
 	if err != nil {
 		t.Fatalf("a try after the holder's Close: %v", err)
 	}
@@ -141,7 +141,7 @@ func semaphore(t *testing.T, s suite) {
 			wg.Go(func() {
 				for range 8 {
 					n := 1 + i%3
-					lease, err := sem.Acquire(within(t), n)
+					lease, err := sem.Acquire(bounded(t), n)
 					if err != nil {
 						t.Error(err)
 						return
@@ -167,22 +167,22 @@ func semaphore(t *testing.T, s suite) {
 // readers: together, but not with a writer, and behind one that waits.
 func readers(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
-	first, err := a.RWMutex("read").RLock(within(t))
+	first, err := a.RWMutex("read").RLock(bounded(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.RWMutex("read").TryRLock(within(t))
+	second, err := b.RWMutex("read").TryRLock(bounded(t))
 	if err != nil {
 		t.Fatalf("a second reader: %v", err)
 	}
-	if _, err := b.RWMutex("read").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+	if _, err := b.RWMutex("read").TryLock(bounded(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Fatalf("a writer among readers: got %v, want ErrHeld", err)
 	}
 	order := make(chan string, 2)
 	var entered sync.WaitGroup
 	entered.Go(func() { enter(t, s, order, "writer", b.RWMutex("read").Lock) })
 	waiting(t, a, "read", 1)
-	if _, err := a.RWMutex("read").TryRLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+	if _, err := a.RWMutex("read").TryRLock(bounded(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Fatalf("a reader behind a writer: got %v, want ErrHeld", err)
 	}
 	entered.Go(func() { enter(t, s, order, "reader", a.RWMutex("read").RLock) })
@@ -203,7 +203,7 @@ func readers(t *testing.T, s suite) {
 }
 
 func enter(t *testing.T, s suite, order chan<- string, who string, lock func(context.Context) (*holdfast.Lease, error)) {
-	lease, err := lock(within(t))
+	lease, err := lock(bounded(t))
 	if err != nil {
 		t.Errorf("%s: %v", who, err)
 		return
@@ -218,9 +218,11 @@ func enter(t *testing.T, s suite, order chan<- string, who string, lock func(con
 func kinds(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	locks := map[string]func(c *holdfast.Client) (*holdfast.Lease, error){
-		"a mutex":          func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("kind").Lock(within(t)) },
-		"an RWMutex":       func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("kind").RLock(within(t)) },
-		"a semaphore of 2": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Semaphore("kind", 2).Acquire(within(t), 1) },
+		"a mutex":    func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("kind").Lock(bounded(t)) },
+		"an RWMutex": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("kind").RLock(bounded(t)) },
+		"a semaphore of 2": func(c *holdfast.Client) (*holdfast.Lease, error) {
+			return c.Semaphore("kind", 2).Acquire(bounded(t), 1)
+		},
 	}
 	for is, hold := range locks {
 		lease, err := hold(a)
@@ -246,13 +248,13 @@ func inspectShared(t *testing.T, s suite) {
 	sem := c.Semaphore("seen-permits", 5)
 	var leases []*holdfast.Lease
 	for _, n := range []int{1, 3} {
-		lease, err := sem.Acquire(within(t), n)
+		lease, err := sem.Acquire(bounded(t), n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		leases = append(leases, lease)
 	}
-	state, err := admin.Of(c).Inspect(within(t), "seen-permits")
+	state, err := admin.Of(c).Inspect(bounded(t), "seen-permits")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +270,7 @@ func inspectShared(t *testing.T, s suite) {
 	for _, lease := range leases {
 		release(t, lease)
 	}
-	if state, err = admin.Of(c).Inspect(within(t), "seen-permits"); err != nil || state.Holder != nil || state.Holding != 0 {
+	if state, err = admin.Of(c).Inspect(bounded(t), "seen-permits"); err != nil || state.Holder != nil || state.Holding != 0 {
 		t.Errorf("Inspect of a free name: got %+v, %v", state, err)
 	}
 }

@@ -41,7 +41,7 @@ func (s suite) client(t *testing.T, ttl time.Duration) *holdfast.Client {
 	return c
 }
 
-func within(t *testing.T) context.Context {
+func bounded(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -50,7 +50,7 @@ func within(t *testing.T) context.Context {
 
 func lock(t *testing.T, m *holdfast.Mutex) *holdfast.Lease {
 	t.Helper()
-	lease, err := m.Lock(within(t))
+	lease, err := m.Lock(bounded(t))
 	if err != nil {
 		t.Fatalf("Lock: %v", err)
 	}
@@ -68,7 +68,7 @@ func release(t *testing.T, lease *holdfast.Lease) {
 func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("a queue of %d", n), func() bool {
-		state, err := admin.Of(c).Inspect(within(t), name)
+		state, err := admin.Of(c).Inspect(bounded(t), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // tenure returns the hash of the holder of a name.
 func tenure(t *testing.T, c *holdfast.Client, name string) string {
 	t.Helper()
-	state, err := admin.Of(c).Inspect(within(t), name)
+	state, err := admin.Of(c).Inspect(bounded(t), name)
 	if err != nil || state.Holder == nil {
 		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
 	}
@@ -144,7 +144,7 @@ func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Leas
 	t.Helper()
 	for ttl := 500 * time.Millisecond; ttl < 5*time.Second; ttl *= 2 {
 		a, b := s.client(t, ttl), s.client(t, ttl)
-		lease, err := lock(within(t), a, name, false)
+		lease, err := lock(bounded(t), a, name, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Leas
 		eventually(t, "renewals move the deadline", func() bool {
 			return lease.Err() != nil || lease.Deadline().After(first.Add(2*ttl))
 		})
-		next, err := lock(within(t), b, name, true)
+		next, err := lock(bounded(t), b, name, true)
 		switch {
 		case lease.Err() == nil && errors.Is(err, holdfast.ErrHeld):
 			return lease
@@ -175,7 +175,7 @@ func (s suite) excludes(t *testing.T, name string, n, times int, lock lockFunc) 
 	for range n {
 		c := s.client(t, 0)
 		for range n {
-			v.begin(t, times, func() (*holdfast.Lease, error) { return lock(within(t), c, name, false) })
+			v.begin(t, times, func() (*holdfast.Lease, error) { return lock(bounded(t), c, name, false) })
 		}
 	}
 	v.all.Wait()
@@ -185,7 +185,7 @@ func (s suite) excludes(t *testing.T, name string, n, times int, lock lockFunc) 
 func (s suite) inOrder(t *testing.T, name string, n int, lock lockFunc) {
 	t.Helper()
 	holder := s.client(t, 0)
-	lease, err := lock(within(t), holder, name, false)
+	lease, err := lock(bounded(t), holder, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (s suite) inOrder(t *testing.T, name string, n int, lock lockFunc) {
 	for i := range n {
 		c := s.client(t, 0)
 		go func() {
-			lease, err := lock(within(t), c, name, false)
+			lease, err := lock(bounded(t), c, name, false)
 			if err != nil {
 				t.Error(err)
 			} else {
@@ -220,7 +220,7 @@ func (s suite) inOrder(t *testing.T, name string, n int, lock lockFunc) {
 func (s suite) givenUp(t *testing.T, name string, lock lockFunc) {
 	t.Helper()
 	a, b := s.client(t, 0), s.client(t, 0)
-	lease, err := lock(within(t), a, name, false)
+	lease, err := lock(bounded(t), a, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ func survey(t *testing.T, s suite) {
 	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, Details: &holdfast.Details{User: "alice", Note: "ticket 7"}})
 	t.Cleanup(func() { _ = c.Close() })
 	lock(t, c.Mutex("survey:a"))
-	if _, err := c.Semaphore("survey:b", 3).Acquire(within(t), 2); err != nil {
+	if _, err := c.Semaphore("survey:b", 3).Acquire(bounded(t), 2); err != nil {
 		t.Fatal(err)
 	}
 	other := s.client(t, 0)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		seen, err := admin.Of(other).Survey(within(t), "survey:")
+		seen, err := admin.Of(other).Survey(bounded(t), "survey:")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func unrepeated(t *testing.T, s suite) {
 		redis.call('SET', KEYS[1], 1 + (redis.call('GET', KEYS[1]) or 0), 'PX', 600000)
 		return redis.error_reply(ARGV[1])`)
 	runs := func() string {
-		reply, err := store.Eval(within(t), driver.Call{Script: driver.NewScript("runs",
+		reply, err := store.Eval(bounded(t), driver.Call{Script: driver.NewScript("runs",
 			"local n = redis.call('GET', KEYS[1]) redis.call('DEL', KEYS[1]) return n"), Keys: []string{key}})
 		if err != nil || len(reply) != 1 {
 			t.Fatalf("runs: got %q, %v", reply, err)
@@ -48,13 +48,13 @@ func unrepeated(t *testing.T, s suite) {
 	}
 	for _, text := range passing {
 		call := driver.Call{Script: set, Keys: []string{key}, Args: []string{text}}
-		if _, err := store.Eval(within(t), call); err == nil {
+		if _, err := store.Eval(bounded(t), call); err == nil {
 			t.Errorf("Eval: got nil, want the error %s", text)
 		}
 		if got := runs(); got != "1" {
 			t.Errorf("Eval ran %s times behind %s; the store promises that it is once", got, text)
 		}
-		for _, r := range store.EvalAll(within(t), []driver.Call{call, call}) {
+		for _, r := range store.EvalAll(bounded(t), []driver.Call{call, call}) {
 			if r.Err == nil {
 				t.Errorf("EvalAll: got nil, want the error %s", text)
 			}
@@ -72,7 +72,7 @@ func releaseDeleted(t *testing.T, s suite, store driver.Store) error {
 	defer c.Close()
 	lease := lock(t, c.Mutex("deleted"))
 	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
-	if reply, err := store.Eval(within(t), driver.Call{Script: del, Keys: []string{s.prefix + "deleted"}}); err != nil || len(reply) != 1 || reply[0] != "1" {
+	if reply, err := store.Eval(bounded(t), driver.Call{Script: del, Keys: []string{s.prefix + "deleted"}}); err != nil || len(reply) != 1 || reply[0] != "1" {
 		t.Fatalf("DEL: got %q, %v, want one key", reply, err)
 	}
 	return lease.Release()

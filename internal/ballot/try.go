@@ -22,8 +22,8 @@ type try struct {
 	timer   clock.Timer // looks whether a majority is still possible
 }
 
-// mostSplits is after how many split votes in a row the answer is "held".
-const mostSplits = 8
+// maxSplits is after how many split votes in a row the answer is "held".
+const maxSplits = 8
 
 // begin asks each node. An id serves one try: a late unlock of it would else undo a later one.
 func (t *try) begin() {
@@ -193,7 +193,7 @@ func (t *try) lost(now clock.Instant) {
 	switch {
 	case refusing > spare:
 		denied.Final = true
-	case down > spare || t.votes.OnePlace(errs):
+	case down > spare || t.votes.TooFewServers(errs):
 	default:
 		a, denied = t.contested(now), nil
 	}
@@ -224,7 +224,7 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	// The votes are split. The place that tries again first, alone, wins: they are spread over
 	// more and more round trips.
 	a.Word = "split"
-	if place.splits++; place.splits >= mostSplits {
+	if place.splits++; place.splits >= maxSplits {
 		a.Word = "held"
 	}
 	trip := max(2*time.Millisecond, min(now.Sub(t.request.Sent), 100*time.Millisecond))

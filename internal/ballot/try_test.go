@@ -47,7 +47,7 @@ func TestTry(t *testing.T) {
 			w.from("lock", granted(7), nil, 2)
 		}, "a: denied, final: true", []string{"unlock 2"}},
 		"two were restarted": {func(w *world) {
-			w.from("lock", word("sits out"), nil, 0, 1)
+			w.from("lock", word("no vote"), nil, 0, 1)
 			w.from("lock", granted(7), nil, 2)
 		}, "a: denied, final: false", []string{"unlock 2"}},
 		"nobody answers": {func(w *world) { w.after(attempt) }, "a: denied, final: false", []string{"lock 0", "lock 1", "lock 2"}},

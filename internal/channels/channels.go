@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// most is how many connections to one server there are at a time, unless one of
+	// maxConnections is how many connections to one server there are at a time, unless one of
 	// its channels has as many subscriptions.
-	most = 3
+	maxConnections = 3
 	// patience is how long a connection may owe an answer without a word before no
 	// further subscription joins it.
 	patience = 2 * time.Second
@@ -94,7 +94,7 @@ func (p *Pool) choose(server string, dial func(*Link) Conn, channel string) (l *
 
 // makeRoom ends the silent connection with the fewest users, if there are too many.
 func (p *Pool) makeRoom(server string, now time.Time) {
-	if len(p.links[server]) < most {
+	if len(p.links[server]) < maxConnections {
 		return
 	}
 	var least *Link

@@ -19,16 +19,16 @@ const (
 
 	noteTTL     = time.Hour // of the details after a write, beyond the TTL
 	removalWait = 250 * time.Millisecond
-	mostExports = 32 // exported tenures that are stored, the newest
+	maxExports  = 32 // exported tenures that are stored, the newest
 )
 
 // Note writes the details of a Client to Redis and removes them. No lock waits for that, or
 // fails with it. A nil Note does nothing.
 type Note struct {
-	caller *call.Caller
-	call   driver.Call // without its text
-	warn   func(error)
-	order  chan struct{} // of 1: one writes at a time, so that an old text never comes last
+	caller  *call.Caller
+	call    driver.Call // without its text
+	warn    func(error)
+	writing chan struct{} // of 1: one writes at a time, so that an old text never comes last
 
 	mu     sync.Mutex // guards the rest; its owner's mutex may be held, and is never taken under it
 	about  Stored
@@ -41,7 +41,7 @@ type Note struct {
 // error of a write, if the caller was not closed by then.
 func NewNote(p Process, client string, ttl time.Duration, caller *call.Caller, warn func(error)) *Note {
 	return &Note{
-		caller: caller, warn: warn, order: make(chan struct{}, 1), about: Stored{Process: p.Clean()},
+		caller: caller, warn: warn, writing: make(chan struct{}, 1), about: Stored{Process: p.Clean()},
 		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}, Args: []string{"", strconv.FormatInt((noteTTL + ttl).Milliseconds(), 10)}},
 	}
 }
@@ -54,7 +54,7 @@ func (n *Note) Exported(id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.about.Exported = append(n.about.Exported, keyspace.HashID(id))
-	n.about.Exported = n.about.Exported[max(0, len(n.about.Exported)-mostExports):]
+	n.about.Exported = n.about.Exported[max(0, len(n.about.Exported)-maxExports):]
 }
 
 // Wanted asks for a write, and reports whether the caller must call Write. If not, an earlier
@@ -76,8 +76,8 @@ func (n *Note) Wanted() bool {
 
 // Write writes the details once, without retries. The next write is due after [Every].
 func (n *Note) Write() {
-	n.order <- struct{}{}
-	defer func() { <-n.order }()
+	n.writing <- struct{}{}
+	defer func() { <-n.writing }()
 	closed := n.caller.Closed() != nil
 	n.mu.Lock()
 	text := n.about.Text()
@@ -128,8 +128,8 @@ func (n *Note) Remove(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer close(done)
 		select {
-		case n.order <- struct{}{}:
-			defer func() { <-n.order }()
+		case n.writing <- struct{}{}:
+			defer func() { <-n.writing }()
 		case <-time.After(removalWait):
 		}
 		_, _ = n.caller.Run(ctx, removalWait, n.with(text)) // it expires

@@ -87,8 +87,8 @@ func TestPause(t *testing.T) {
 		want       time.Duration
 	}{
 		"until the term ends":        {view: leader, subscribed: true, want: 10*time.Second + pollBehind},
-		"without a subscription":     {view: leader, want: pollAlone},
-		"of a leader without a term": {view: silent, subscribed: true, want: pollAlone},
+		"without a subscription":     {view: leader, want: pollUnsubscribed},
+		"of a leader without a term": {view: silent, subscribed: true, want: pollUnsubscribed},
 		"while nobody leads":         {subscribed: true, want: pollAnyway},
 		"while the store fails":      {err: errors.New("connection refused"), subscribed: true, want: 25 * time.Millisecond},
 	} {

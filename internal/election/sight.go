@@ -30,9 +30,9 @@ func (s *Sight) Take(v View, err error) (news Leader, isNew bool) {
 }
 
 const (
-	pollAnyway = 15 * time.Second      // an announcement may be lost
-	pollAlone  = time.Second           // no announcement would come
-	pollBehind = 50 * time.Millisecond // the next leader, if there is one, looks first
+	pollAnyway       = 15 * time.Second      // an announcement may be lost
+	pollUnsubscribed = time.Second           // no announcement would come
+	pollBehind       = 50 * time.Millisecond // the next leader, if there is one, looks first
 )
 
 // Pause returns how long an observer waits before it polls again. It gets announcements if it
@@ -43,7 +43,7 @@ func (s *Sight) Pause(subscribed bool, jitter func(time.Duration) time.Duration)
 	case s.fails > 0:
 		return s.fails/2 + jitter(s.fails)
 	case !subscribed || !leader.None() && (leader.Term == 0 || leader.Remaining < 0):
-		return pollAlone - jitter(pollAlone/4)
+		return pollUnsubscribed - jitter(pollUnsubscribed/4)
 	case leader.None():
 		return pollAnyway - jitter(pollAnyway/8)
 	}

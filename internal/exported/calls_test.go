@@ -61,7 +61,7 @@ func causeOf(err error) string {
 }
 
 // The times of an answer count from its request, and each ending has its cause.
-func TestLook(t *testing.T) {
+func TestInspect(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply     []string
 		roundTrip time.Duration

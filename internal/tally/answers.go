@@ -70,18 +70,18 @@ func denial(id string, a wire.Answer, err error) (final bool, denied error) {
 	switch {
 	case err != nil:
 		return !wire.Transient(err), wire.WithoutContext(err)
-	case a.Word == "sits out":
-		return false, &sitsOut{a.PTTL}
+	case a.Word == "no vote":
+		return false, &notVoting{a.PTTL}
 	case a.Word == "no member":
 		return true, &wire.NotMember{Want: id, Mark: a.Mark}
 	}
 	return false, nil
 }
 
-// sitsOut is the error of a node that was restarted and does not vote yet.
-type sitsOut struct{ left time.Duration }
+// notVoting is the error of a node that was restarted and does not vote yet.
+type notVoting struct{ left time.Duration }
 
-func (e *sitsOut) Error() string {
+func (e *notVoting) Error() string {
 	return fmt.Sprintf("was restarted or joined a short time ago and votes in %v", e.left.Round(time.Second))
 }
 

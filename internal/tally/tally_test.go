@@ -63,7 +63,7 @@ func TestOneServerTwice(t *testing.T) {
 		t.Error("one server is a majority")
 	}
 	errs, down, refusing := v.Denied("q")
-	if !v.OnePlace(errs) || errs[1].Error() != "is the same server as node 1" || !errors.Is(errs[2], wire.ErrNoAnswer) || down != 1 || refusing != 0 {
+	if !v.TooFewServers(errs) || errs[1].Error() != "is the same server as node 1" || !errors.Is(errs[2], wire.ErrNoAnswer) || down != 1 || refusing != 0 {
 		t.Errorf("got %v, %d down, %d refusing", errs, down, refusing)
 	}
 }
@@ -106,7 +106,7 @@ func TestHolder(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	v := tally.New(5, 3)
-	v.Take(0, wire.Answer{Word: "sits out", PTTL: 40 * time.Second}, nil)
+	v.Take(0, wire.Answer{Word: "no vote", PTTL: 40 * time.Second}, nil)
 	v.Take(1, wire.Answer{Word: "no member", Mark: "other"}, nil)
 	v.Take(2, wire.Answer{}, errGone)
 	v.Take(3, wire.Answer{}, driver.ServerError("NOPERM no"))

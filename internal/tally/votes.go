@@ -200,9 +200,9 @@ func (v *Votes) Denied(id string) (errs []error, down, refusing int) {
 	return errs, down, refusing
 }
 
-// OnePlace reports whether the nodes that answered are fewer servers than a majority. If so, it
+// TooFewServers reports whether the nodes that answered are fewer servers than a majority. If so, it
 // notes in errs which nodes are the same server as an earlier one.
-func (v *Votes) OnePlace(errs []error) bool {
+func (v *Votes) TooFewServers(errs []error) bool {
 	answered := func(i int) (string, bool) { return v.Of[i].Answer.Run, v.Of[i].Answer.Run != "" }
 	if majority.Distinct(len(v.Of), answered) >= v.Need {
 		return false

@@ -62,5 +62,5 @@ func (b *Blocks) Wanted() int64 {
 	if b.spare < b.spareEnd || b.end-b.next > b.half {
 		return 0
 	}
-	return wire.MaxStride
+	return wire.MaxTokenBlock
 }

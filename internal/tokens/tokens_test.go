@@ -34,13 +34,13 @@ func TestWanted(t *testing.T) {
 			t.Errorf("%s: wants %d, want %d", about, got, want)
 		}
 	}
-	want("none", wire.MaxStride)
+	want("none", wire.MaxTokenBlock)
 	b.Add(1, 64)
 	want("a whole block", 0)
 	for range 32 {
 		b.Take()
 	}
-	want("half of it", wire.MaxStride)
+	want("half of it", wire.MaxTokenBlock)
 	b.Add(1000, 128)
 	want("a spare one", 0)
 	b.Add(5000, 1<<40) // a third has no room
@@ -49,7 +49,7 @@ func TestWanted(t *testing.T) {
 	}
 	want("more than half of the spare one", 0)
 	b.Take()
-	want("half of the spare one", wire.MaxStride)
+	want("half of the spare one", wire.MaxTokenBlock)
 }
 
 func TestLast(t *testing.T) {

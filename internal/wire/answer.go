@@ -14,7 +14,7 @@ import (
 // Bounds of what Redis may answer. A figure beyond them is an error or is cut, so that no sum
 // of two overflows.
 const (
-	MaxStride = 4096 // tokens in one block
+	MaxTokenBlock = 4096 // tokens in one block
 
 	maxPTTL   = int64(1 << 62 / time.Millisecond) // in ms: a foreign key may have any
 	maxPollIn = 60_000                            // in ms
@@ -99,7 +99,7 @@ var forms = map[string]string{
 	"announced": "server refused holder",
 	"unchanged": "",
 	"raised":    "server run",
-	"sits out":  "pttl server run",
+	"no vote":   "pttl server run",
 	"no member": "mark server run",
 	"marked":    "mark server run",
 
@@ -276,7 +276,7 @@ func (a *Answer) check() error {
 			return &VersionError{version}
 		}
 	}
-	if a.Base < 0 || a.Size < 0 || a.Size > MaxStride || a.Base > protocol.MaxToken-a.Size ||
+	if a.Base < 0 || a.Size < 0 || a.Size > MaxTokenBlock || a.Base > protocol.MaxToken-a.Size ||
 		a.Waiting < 0 || a.Server < 0 || a.Server > protocol.MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.Word)
 	}

@@ -58,7 +58,7 @@ func DecodePush(payload string) (Push, error) {
 	m.ID = rest
 	m.Base, m.Server = last-m.Size+1, seconds*1_000_000+micros
 	m.Window = time.Duration(min(life, 1<<40)) * time.Millisecond
-	if _, ok := keyspace.ParseID(m.ID); !ok || m.Size > MaxStride || kind == "grant" && (m.Size == 0 || m.Base < 0 || seconds > protocol.MaxToken/1_000_000 || life == 0 || life > protocol.ClaimWindow.Milliseconds()) {
+	if _, ok := keyspace.ParseID(m.ID); !ok || m.Size > MaxTokenBlock || kind == "grant" && (m.Size == 0 || m.Base < 0 || seconds > protocol.MaxToken/1_000_000 || life == 0 || life > protocol.ClaimWindow.Milliseconds()) {
 		return Push{}, errPush
 	}
 	return m, nil

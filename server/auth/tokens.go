@@ -28,11 +28,11 @@ type Tokens struct {
 	path   string
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards the rest
-	list   []token
-	looked time.Time
-	seen   os.FileInfo // of what was read; nil: read it again
-	text   []byte      // that was read
+	mu      sync.Mutex // guards the rest
+	list    []token
+	checked time.Time
+	seen    os.FileInfo // of what was read; nil: read it again
+	text    []byte      // that was read
 }
 
 type token struct {
@@ -143,8 +143,8 @@ func (t *Tokens) Authenticate(secret string) (Principal, bool) {
 func (t *Tokens) current() []token {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now := time.Now(); now.Sub(t.looked) > time.Second {
-		t.looked = now
+	if now := time.Now(); now.Sub(t.checked) > time.Second {
+		t.checked = now
 		info, err := os.Stat(t.path)
 		if err == nil && (t.seen == nil || !info.ModTime().Equal(t.seen.ModTime()) || info.Size() != t.seen.Size() || !os.SameFile(info, t.seen)) {
 			err = t.load()

@@ -15,19 +15,19 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/pages"
 )
 
-// mostForm is how long a form may be, in bytes.
-const mostForm = 16 << 10
+// maxForm is how long a form may be, in bytes.
+const maxForm = 16 << 10
 
 // acts carries out what forms of a lock's page ask for, and leads back to it.
 type acts struct {
-	orders  *admin.Admin // nil on a quorum, which can neither revoke nor steal
+	admin   *admin.Admin // nil on a quorum, which can neither revoke nor steal
 	options Options
 	board   *pages.Board
 }
 
 // ServeHTTP implements http.Handler.
 func (d *acts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	action := Action{Verb: Verb(r.PathValue("verb")), Name: r.PostFormValue("name"), Tenure: r.PostFormValue("tenure"), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	refuse := func(status int, why string) {
 		d.board.Serve(w, r, pages.Refused(action.Name, status, pages.Refusal{Sentence: why, Verb: string(action.Verb), Reason: action.Reason, Tenure: action.Tenure}))
@@ -62,15 +62,15 @@ func (d *acts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *acts) do(ctx context.Context, action Action) (notified int, err error) {
-	if d.orders == nil {
+	if d.admin == nil {
 		return 0, errors.New("leases on a quorum can't be revoked or stolen: stop the process")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if action.Verb == Steal {
-		return 0, d.orders.Steal(ctx, action.Name, action.Tenure, action.Reason)
+		return 0, d.admin.Steal(ctx, action.Name, action.Tenure, action.Reason)
 	}
-	return d.orders.Revoke(ctx, action.Name, action.Tenure, action.Reason)
+	return d.admin.Revoke(ctx, action.Name, action.Tenure, action.Reason)
 }
 
 func statusOf(err error) int {

@@ -288,7 +288,7 @@ func TestStream(t *testing.T) {
 }
 
 // Many who watch cost Redis what one costs.
-func TestOneLookForAll(t *testing.T) {
+func TestOneSurveyForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
 		counted := &countingStore{Store: store}

@@ -33,14 +33,14 @@ func TestLockAnswerLost(t *testing.T) {
 	proxy.HoldReplies()
 	call := labtest.Asking(t.Context(), client.Mutex(name))
 	labtest.Eventually(t, "the server has granted", func() bool { return labtest.Holder(t, server, name) == "A" })
-	id := server.MustDo(t, "GET", labtest.KeyL(name))
+	id := server.MustDo(t, "GET", labtest.LockKey(name))
 	if !call.Pending() {
 		t.Error("Lock returned without an answer")
 	}
 	proxy.Cut()
 	proxy.Pass()
 	lease := call.Lease(t)
-	if got := server.MustDo(t, "GET", labtest.KeyL(name)); got != id {
+	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != id {
 		t.Error("it was granted to another id than at first")
 	}
 	labtest.GiveBack(t, lease)

@@ -44,7 +44,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	if got := server.MustDo(t, "ZCARD", labtest.KeyQ("f")); got != "0" {
+	if got := server.MustDo(t, "ZCARD", labtest.QueueKey("f")); got != "0" {
 		t.Errorf("%s stand in line for f, want nobody", got)
 	}
 	for i, lease := range leases {
@@ -167,7 +167,7 @@ func TestCloseAfterAWaitWasGivenUp(t *testing.T) {
 		cancel()
 		waiting.Refused(t, context.Canceled)
 		labtest.CloseWell(t, client)
-		if got := server.MustDo(t, "ZCARD", labtest.KeyQ(name)); got != "0" {
+		if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
 			t.Fatalf("round %d: %s are left in line, want nobody", round, got)
 		}
 	}
@@ -191,7 +191,7 @@ func TestCloseAfterAnOutage(t *testing.T) {
 	time.Sleep(2 * time.Second) // by then seconds lie between two tries
 	proxy.Pass()
 	labtest.CloseWell(t, client)
-	if got := server.MustDo(t, "ZCARD", labtest.KeyQ(name)); got != "0" {
+	if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
 		t.Errorf("%s are left in line, want nobody", got)
 	}
 	labtest.GiveBack(t, lease)
@@ -226,7 +226,7 @@ func TestCloseWhileItReleases(t *testing.T) {
 		}
 		third.Refused(t, holdfast.ErrClosed)
 		turn := next.Lease(t)
-		if got := server.MustDo(t, "ZCARD", labtest.KeyQ(name)); got != "0" {
+		if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
 			t.Fatalf("round %d: %s are left in line, want nobody", round, got)
 		}
 		labtest.GiveBack(t, turn)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-func keyW(name string) string { return "holdfast/written:{" + labtest.KeyL(name) + "}" }
+func keyW(name string) string { return "holdfast/written:{" + labtest.LockKey(name) + "}" }
 
 // Whatever is a chunk of Lua by itself is one behind the guard, with its own
 // lines, KEYS and ARGV; and what is none does nothing, above all not before the
@@ -129,7 +129,7 @@ func TestEvalRefused(t *testing.T) {
 		t.Errorf("x: got %s, want 2: a script that was refused wrote", got)
 	}
 
-	server.MustDo(t, "SET", labtest.KeyL("n"), "somebody", "PX", 60000)
+	server.MustDo(t, "SET", labtest.LockKey("n"), "somebody", "PX", 60000)
 	labtest.LostBy(t, write("3"), holdfast.Taken)
 	labtest.Eventually(t, "the lease is over", func() bool { return lease.Err() != nil })
 }
@@ -138,7 +138,7 @@ func TestEvalRefused(t *testing.T) {
 func TestEvalRefusesKeys(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	lease := labtest.Take(t, labtest.Open(t, server.URL(), holdfast.Options{}), "n")
-	for _, key := range []string{labtest.KeyL("n"), labtest.KeyF("n"), keyW("n"), "holdfast/anything"} {
+	for _, key := range []string{labtest.LockKey("n"), labtest.FenceKey("n"), keyW("n"), "holdfast/anything"} {
 		_, err := lease.Eval(t.Context(), "return redis.call('DEL', KEYS[2])", []string{"x", key}, nil)
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("with %s: got %v, want that it is refused", key, err)
@@ -161,7 +161,7 @@ func TestEvalInACluster(t *testing.T) {
 				lease := labtest.Take(t, client, fmt.Sprint("n", i))
 				tag := "app"
 				if prefix == "" {
-					tag = labtest.KeyL(lease.Name())
+					tag = labtest.LockKey(lease.Name())
 				}
 				near := "stock:{" + tag + "}"
 				if _, err := lease.Eval(t.Context(), "return redis.call('SET', KEYS[1], ARGV[1])", []string{near}, []string{"1"}); err != nil {

@@ -139,8 +139,8 @@ func TestEventsOfLoss(t *testing.T) {
 		j.Events = nil
 		j.Mu.Unlock()
 	}
-	lose("deleted", holdfast.Gone, func() { server.MustDo(t, "DEL", labtest.KeyL("deleted")) })
-	lose("taken", holdfast.Taken, func() { server.MustDo(t, "SET", labtest.KeyL("taken"), "another") })
+	lose("deleted", holdfast.Gone, func() { server.MustDo(t, "DEL", labtest.LockKey("deleted")) })
+	lose("taken", holdfast.Taken, func() { server.MustDo(t, "SET", labtest.LockKey("taken"), "another") })
 	fails := func(name string) {
 		t.Helper()
 		labtest.Eventually(t, "a renewal fails", func() bool { return len(labtest.Told[holdfast.RenewFailed](j)) > 0 })
@@ -172,7 +172,7 @@ func TestEventsOfSubscription(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	j := &labtest.Journal{}
 	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: j.Note})
-	server.MustDo(t, "SET", labtest.KeyL("n"), "x")
+	server.MustDo(t, "SET", labtest.LockKey("n"), "x")
 	waiting := labtest.Asking(t.Context(), client.Mutex("n"))
 	happened(t, "A", j, "listening", "queued")
 	server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
@@ -180,7 +180,7 @@ func TestEventsOfSubscription(t *testing.T) {
 	if broken := labtest.Told[holdfast.SubscriptionBroken](j); len(broken) != 1 || broken[0].Err == nil {
 		t.Errorf("got %+v, want one break with an error", broken)
 	}
-	server.MustDo(t, "DEL", labtest.KeyL("n"))
+	server.MustDo(t, "DEL", labtest.LockKey("n"))
 	labtest.GiveBack(t, waiting.Lease(t))
 }
 

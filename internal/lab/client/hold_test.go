@@ -159,7 +159,7 @@ func TestFullMemoryCoolsDown(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)
 	}
-	if got := server.MustDo(t, "GET", labtest.KeyL("n")); got != "cooldown|a" {
+	if got := server.MustDo(t, "GET", labtest.LockKey("n")); got != "cooldown|a" {
 		t.Errorf("L is %q, want that it rests", got)
 	}
 	queueLength(t, server, "n", "2")
@@ -207,7 +207,7 @@ func TestOnceForeignRecord(t *testing.T) {
 	if err := client.Once(t.Context(), "hash", time.Hour, nothing); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 		t.Errorf("Once: got %v, want WRONGTYPE", err)
 	}
-	if got := server.MustDo(t, "EXISTS", labtest.KeyL("hash")); got != "0" {
+	if got := server.MustDo(t, "EXISTS", labtest.LockKey("hash")); got != "0" {
 		t.Error("a run that never was rests")
 	}
 	server.MustDo(t, "SET", "holdfast/once:{holdfast:ahead}", "9007199254740000.1.0|other|")

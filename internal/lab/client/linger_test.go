@@ -45,7 +45,7 @@ func TestClientLingers(t *testing.T) {
 	const name = "idle"
 	server := redistest.Start(t, redistest.Options{})
 	client, _, lease := lingering(t, server, name, time.Minute, labtest.Long)
-	id, before := server.MustDo(t, "GET", labtest.KeyL(name)), labtest.Commands(t, server)
+	id, before := server.MustDo(t, "GET", labtest.LockKey(name)), labtest.Commands(t, server)
 	if got := labtest.OwnerOf(id); got != "A" {
 		t.Fatalf("after the release: got holder %q, want A", got)
 	}
@@ -65,7 +65,7 @@ func TestClientLingers(t *testing.T) {
 	if got := labtest.Commands(t, server); got != before {
 		t.Errorf("locking again took %d commands, want none", got-before)
 	}
-	if got := server.MustDo(t, "GET", labtest.KeyL(name)); got != id {
+	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != id {
 		t.Error("it is another tenure than before")
 	}
 }
@@ -131,9 +131,9 @@ func TestClientLingerIsRenewedAndClosed(t *testing.T) {
 	const name, ttl = "renewed-idle", 2 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	client, j, _ := lingering(t, server, name, 10*labtest.Patience, ttl)
-	id := server.MustDo(t, "GET", labtest.KeyL(name))
+	id := server.MustDo(t, "GET", labtest.LockKey(name))
 	labtest.More[holdfast.Renewed](t, j, 5) // one ttl and a half at least
-	if got := server.MustDo(t, "GET", labtest.KeyL(name)); got != id || id == "" {
+	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != id || id == "" {
 		t.Error("it is not the tenure that was idle any more")
 	}
 	if err := client.Close(); err != nil {

@@ -181,5 +181,5 @@ func fullServer(t *testing.T) (server *redistest.Server, client func(holdfast.Op
 // queueLength waits until n processes stand in line.
 func queueLength(t *testing.T, server *redistest.Server, name, n string) {
 	t.Helper()
-	labtest.Eventually(t, n+" processes wait for "+name, func() bool { return server.MustDo(t, "ZCARD", labtest.KeyQ(name)) == n })
+	labtest.Eventually(t, n+" processes wait for "+name, func() bool { return server.MustDo(t, "ZCARD", labtest.QueueKey(name)) == n })
 }

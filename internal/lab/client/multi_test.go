@@ -169,7 +169,7 @@ func TestMultiWhileASlotMoves(t *testing.T) {
 	const name = "moved"
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
 	for i, d := range labtest.Drivers {
-		options := holdfast.Options{Owner: "A", TTL: 5 * time.Second, Prefix: "{" + labtest.KeyL(name) + "}:"}
+		options := holdfast.Options{Owner: "A", TTL: 5 * time.Second, Prefix: "{" + labtest.LockKey(name) + "}:"}
 		client := holdfast.New(d.Open(t, nodes.URL(), labtest.Way{}), &options)
 		t.Cleanup(func() { _ = client.Close() })
 		multi := client.Multi("a", "b", "c")

@@ -27,7 +27,7 @@ func besideOrphan(t *testing.T, server *redistest.Server, name string, ttl, repa
 func TestClientRepairsAnOrphan(t *testing.T) {
 	const name, ttl, repair = "orphan", 2 * time.Second, 300 * time.Millisecond
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x")
+	server.MustDo(t, "SET", labtest.LockKey(name), "x")
 	began := time.Now()
 	waiting, j := besideOrphan(t, server, name, ttl, repair)
 	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.Told[holdfast.Repaired](j)) == 1 })
@@ -49,17 +49,17 @@ func TestClientRepairsAnOrphan(t *testing.T) {
 func TestClientLeavesAnOrphan(t *testing.T) {
 	const name = "meant"
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x")
+	server.MustDo(t, "SET", labtest.LockKey(name), "x")
 	waiting, j := besideOrphan(t, server, name, time.Second, 0)
 	for _, e := range labtest.More[holdfast.Queued](t, j, 15) {
 		if e.Remaining >= 0 || e.Holder != "" {
 			t.Errorf("got %+v, want a foreign holder without expiry", e)
 		}
 	}
-	if got := server.MustDo(t, "PTTL", labtest.KeyL(name)); got != "-1" {
+	if got := server.MustDo(t, "PTTL", labtest.LockKey(name)); got != "-1" {
 		t.Errorf("PTTL: got %s, want none", got)
 	}
-	server.MustDo(t, "DEL", labtest.KeyL(name))
+	server.MustDo(t, "DEL", labtest.LockKey(name))
 	labtest.GiveBack(t, waiting.Lease(t))
 }
 
@@ -68,17 +68,17 @@ func TestClientLeavesAChangingKey(t *testing.T) {
 	t.Parallel()
 	const name, repair = "busy", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x")
+	server.MustDo(t, "SET", labtest.LockKey(name), "x")
 	began := time.Now()
 	waiting, j := besideOrphan(t, server, name, time.Minute, repair)
 	for i := 0; time.Since(began) < repair+time.Second; i++ {
 		labtest.More[holdfast.Queued](t, j, 3) // about half a second
-		server.MustDo(t, "SET", labtest.KeyL(name), fmt.Sprint("x", i))
+		server.MustDo(t, "SET", labtest.LockKey(name), fmt.Sprint("x", i))
 	}
 	if got := labtest.Told[holdfast.Repaired](j); len(got) != 0 {
 		t.Errorf("got %+v, want none", got)
 	}
-	server.MustDo(t, "DEL", labtest.KeyL(name))
+	server.MustDo(t, "DEL", labtest.LockKey(name))
 	labtest.GiveBack(t, waiting.Lease(t))
 }
 
@@ -88,15 +88,15 @@ func TestClientCountsAnOrphanAgain(t *testing.T) {
 	t.Parallel()
 	const name, repair = "interrupted", 2 * time.Second
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x")
+	server.MustDo(t, "SET", labtest.LockKey(name), "x")
 	_, j := besideOrphan(t, server, name, time.Minute, repair)
 	labtest.More[holdfast.Queued](t, j, 1)
-	server.MustDo(t, "PEXPIRE", labtest.KeyL(name), time.Minute.Milliseconds())
+	server.MustDo(t, "PEXPIRE", labtest.LockKey(name), time.Minute.Milliseconds())
 	for began := time.Now(); time.Since(began) < repair; {
 		labtest.More[holdfast.Queued](t, j, 1)
 	}
 	again := time.Now()
-	server.MustDo(t, "PERSIST", labtest.KeyL(name))
+	server.MustDo(t, "PERSIST", labtest.LockKey(name))
 	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.Told[holdfast.Repaired](j)) > 0 })
 	if got := time.Since(again); got < repair {
 		t.Errorf("repaired %v after it lost its expiry, want %v at least", got, repair)
@@ -107,7 +107,7 @@ func TestClientCountsAnOrphanAgain(t *testing.T) {
 func TestClientLeavesAForeignExpiry(t *testing.T) {
 	const name = "foreign"
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x", "PX", labtest.Long.Milliseconds())
+	server.MustDo(t, "SET", labtest.LockKey(name), "x", "PX", labtest.Long.Milliseconds())
 	waiting, j := besideOrphan(t, server, name, time.Second, 300*time.Millisecond)
 	for _, e := range labtest.More[holdfast.Queued](t, j, 15) {
 		if e.Remaining < labtest.Long/2 {
@@ -117,7 +117,7 @@ func TestClientLeavesAForeignExpiry(t *testing.T) {
 	if got := labtest.PTTL(t, server, name); got < labtest.Long/2 {
 		t.Errorf("PTTL: got %v, want %v as it was", got, labtest.Long)
 	}
-	server.MustDo(t, "DEL", labtest.KeyL(name)) // tells nobody: B looks by itself
+	server.MustDo(t, "DEL", labtest.LockKey(name)) // tells nobody: B looks by itself
 	labtest.GiveBack(t, waiting.Lease(t))
 }
 
@@ -125,7 +125,7 @@ func TestClientLeavesAForeignExpiry(t *testing.T) {
 func TestForeignTTLOfCenturies(t *testing.T) {
 	const name = "centuries"
 	server := redistest.Start(t, redistest.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), "x", "PX", 500_000_000_000_000)
+	server.MustDo(t, "SET", labtest.LockKey(name), "x", "PX", 500_000_000_000_000)
 	j := &labtest.Journal{}
 	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: j.Note})
 	var held *holdfast.HeldError
@@ -134,6 +134,6 @@ func TestForeignTTLOfCenturies(t *testing.T) {
 	}
 	waiting := labtest.Asking(t.Context(), client.Mutex(name))
 	labtest.More[holdfast.Queued](t, j, 1)
-	server.MustDo(t, "DEL", labtest.KeyL(name))
+	server.MustDo(t, "DEL", labtest.LockKey(name))
 	labtest.GiveBack(t, waiting.Lease(t))
 }

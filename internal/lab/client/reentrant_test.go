@@ -151,7 +151,7 @@ func TestReentrantLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.MustDo(t, "SET", labtest.KeyL(name), "another", "PX", labtest.Long.Milliseconds())
+	server.MustDo(t, "SET", labtest.LockKey(name), "another", "PX", labtest.Long.Milliseconds())
 	labtest.Closed(t, "the inner lease is over", inner.Done())
 	labtest.Closed(t, "the context has ended", ctx.Done())
 	for _, lease := range []*holdfast.Lease{inner, outer} {
@@ -170,7 +170,7 @@ func TestReentrantLoss(t *testing.T) {
 			t.Errorf("release: got %v, want ErrLost", err)
 		}
 	}
-	if got := server.MustDo(t, "GET", labtest.KeyL(name)); got != "another" {
+	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != "another" {
 		t.Errorf("L: got %q, want it untouched", got)
 	}
 }

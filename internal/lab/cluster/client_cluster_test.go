@@ -87,7 +87,7 @@ func testClusterRecall(t *testing.T, nodes labtest.Cluster) {
 	for _, client := range clients {
 		labtest.CloseWell(t, client)
 	}
-	if got := nodes.Do(t, "EXISTS", labtest.KeyL(name)); got != "0" {
+	if got := nodes.Do(t, "EXISTS", labtest.LockKey(name)); got != "0" {
 		t.Error("the lingering tenure is left behind")
 	}
 	nodes.Idle(t)
@@ -145,7 +145,7 @@ func testClusterMovedSlot(t *testing.T, nodes labtest.Cluster) {
 	to := nodes.StartMove(t, name).Target // once more: it changes nothing
 	nodes.MoveSlot(t, name, true, 0)
 	labtest.Eventually(t, "B listens on the other node", func() bool {
-		return strings.Contains(to.MustDo(t, "PUBSUB", "SHARDCHANNELS"), labtest.KeyL(name))
+		return strings.Contains(to.MustDo(t, "PUBSUB", "SHARDCHANNELS"), labtest.LockKey(name))
 	})
 	nodes.InLine(t, name, "B")
 	labtest.GiveBack(t, lease)

@@ -22,10 +22,10 @@ func TestHandOverEmptiesAQueueThatMoves(t *testing.T) {
 		other := nodes.Clients(t, 0, "other")[0]
 		lease := labtest.Take(t, client, name)
 		for n := range 20 {
-			nodes.Do(t, "ZADD", labtest.KeyQ(name), n, fmt.Sprintf("dead.n%d.15000|dead", n))
+			nodes.Do(t, "ZADD", labtest.QueueKey(name), n, fmt.Sprintf("dead.n%d.15000|dead", n))
 		}
 		waiting := labtest.Asking(t.Context(), other.Mutex(name))
-		labtest.Eventually(t, "it stands in line", func() bool { return nodes.Do(t, "ZCARD", labtest.KeyQ(name)) == "21" })
+		labtest.Eventually(t, "it stands in line", func() bool { return nodes.Do(t, "ZCARD", labtest.QueueKey(name)) == "21" })
 		m := nodes.StartMove(t, name)
 		refused := m.Source.MustDo(t, "INFO", "errorstats")
 		labtest.GiveBack(t, lease)

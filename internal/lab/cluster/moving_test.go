@@ -33,7 +33,7 @@ func outlast(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 		return c
 	}
 	holder, waiter := client(500*time.Millisecond), client(15*time.Second)
-	lock, fence, queue := labtest.KeyL(name), labtest.KeyF(name), labtest.KeyQ(name)
+	lock, fence, queue := labtest.LockKey(name), labtest.FenceKey(name), labtest.QueueKey(name)
 	lease, err := holder.Mutex(name).Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)

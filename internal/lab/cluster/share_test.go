@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-func channelOf(name string) string { return "holdfast/push:test:{" + labtest.KeyL(name) + "}" }
+func channelOf(name string) string { return "holdfast/push:test:{" + labtest.LockKey(name) + "}" }
 
 // heard is a subscription and what it got.
 type heard struct {
@@ -34,7 +34,7 @@ func listenTo(t *testing.T, store driver.Store, name string) heard {
 func (h heard) publishes(t *testing.T, store driver.Store, name, payload string) {
 	t.Helper()
 	publish := "return redis.call('SPUBLISH', ARGV[1], ARGV[2])"
-	reply, err := store.Eval(t.Context(), driver.Call{Script: labtest.Lua(publish), Keys: []string{labtest.KeyL(name)}, Args: []string{channelOf(name), payload}})
+	reply, err := store.Eval(t.Context(), driver.Call{Script: labtest.Lua(publish), Keys: []string{labtest.LockKey(name)}, Args: []string{channelOf(name), payload}})
 	if err != nil || !slices.Equal(reply, []string{"1"}) {
 		t.Fatalf("heard by %q, %v; want 1", reply, err)
 	}

@@ -157,7 +157,7 @@ func Commands(t testing.TB, servers ...*redistest.Server) (n int64) {
 // Gone reports whether neither L nor Q of a name is there.
 func Gone(t testing.TB, server *redistest.Server, name string) bool {
 	t.Helper()
-	return server.MustDo(t, "EXISTS", KeyL(name), KeyQ(name)) == "0"
+	return server.MustDo(t, "EXISTS", LockKey(name), QueueKey(name)) == "0"
 }
 
 // Journal notes the events of one Client in their order.

@@ -43,7 +43,7 @@ func (c Cluster) Do(t testing.TB, args ...any) string {
 // InLine waits until exactly these owners stand in Q, in this order.
 func (c Cluster) InLine(t testing.TB, name string, want ...string) {
 	t.Helper()
-	inLine(t, func() string { return c.Do(t, "ZRANGE", KeyQ(name), 0, -1) }, want)
+	inLine(t, func() string { return c.Do(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
 }
 
 // Idle waits until no name is held or waited for, and nobody listens.
@@ -102,7 +102,7 @@ func (c Cluster) Of(t testing.TB, name string) int {
 	i := -1
 	Eventually(t, "a master has "+name, func() bool {
 		i = slices.IndexFunc(c, func(node *redistest.Server) bool {
-			_, err := node.Do("EXISTS", KeyL(name))
+			_, err := node.Do("EXISTS", LockKey(name))
 			return err == nil
 		})
 		return i >= 0

@@ -50,7 +50,7 @@ func (c Cluster) StartMove(t testing.TB, name string) Move {
 	t.Helper()
 	from := c.Of(t, name)
 	m := Move{Source: c[from], Target: c[(from+1)%len(c)], beside: c[(from+2)%len(c)]}
-	m.slot = m.Source.MustDo(t, "CLUSTER", "KEYSLOT", KeyL(name))
+	m.slot = m.Source.MustDo(t, "CLUSTER", "KEYSLOT", LockKey(name))
 	m.Target.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.Source.MustDo(t, "CLUSTER", "MYID"))
 	m.Source.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.Target.MustDo(t, "CLUSTER", "MYID"))
 	return m

@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// KeyL is the key of the lock of a name. All keys: docs/protocol.md.
-func KeyL(name string) string { return "holdfast:" + name }
+// LockKey is the key of the lock of a name. All keys: docs/protocol.md.
+func LockKey(name string) string { return "holdfast:" + name }
 
-// KeyF is the key of the newest token of a name.
-func KeyF(name string) string { return "holdfast/fence:{" + KeyL(name) + "}" }
+// FenceKey is the key of the newest token of a name.
+func FenceKey(name string) string { return "holdfast/fence:{" + LockKey(name) + "}" }
 
-// KeyQ is the key of the queue of a name.
-func KeyQ(name string) string { return "holdfast/queue:{" + KeyL(name) + "}" }
+// QueueKey is the key of the queue of a name.
+func QueueKey(name string) string { return "holdfast/queue:{" + LockKey(name) + "}" }
 
 // OwnerOf is the label in an id.
 func OwnerOf(id string) string {
@@ -28,13 +28,13 @@ func OwnerOf(id string) string {
 // Holder is the owner of L, empty when it is not there.
 func Holder(t *testing.T, server *redistest.Server, name string) string {
 	t.Helper()
-	return OwnerOf(server.MustDo(t, "GET", KeyL(name)))
+	return OwnerOf(server.MustDo(t, "GET", LockKey(name)))
 }
 
 // PTTL is what is left of the life of L.
 func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 	t.Helper()
-	ms, err := strconv.Atoi(server.MustDo(t, "PTTL", KeyL(name)))
+	ms, err := strconv.Atoi(server.MustDo(t, "PTTL", LockKey(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 // InLine waits until exactly these owners stand in Q, in this order.
 func InLine(t testing.TB, server *redistest.Server, name string, want ...string) {
 	t.Helper()
-	inLine(t, func() string { return server.MustDo(t, "ZRANGE", KeyQ(name), 0, -1) }, want)
+	inLine(t, func() string { return server.MustDo(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
 }
 
 func inLine(t testing.TB, queue func() string, want []string) {
@@ -78,7 +78,7 @@ func NothingLeftSoon(t *testing.T, server *redistest.Server, names ...string) {
 func left(t *testing.T, server *redistest.Server, names []string) (got, want []string) {
 	t.Helper()
 	for _, name := range names {
-		want = append(want, KeyF(name))
+		want = append(want, FenceKey(name))
 	}
 	slices.Sort(want)
 	got = strings.Fields(server.MustDo(t, "KEYS", "*"))

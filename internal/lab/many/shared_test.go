@@ -183,7 +183,7 @@ func TestSharedFullMemory(t *testing.T) {
 	}
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", 0)
 	labtest.Eventually(t, "nothing is left", func() bool {
-		return server.MustDo(t, "EXISTS", labtest.KeyL("full"), labtest.KeyQ("full"), "holdfast/holders:{"+labtest.KeyL("full")+"}") == "0"
+		return server.MustDo(t, "EXISTS", labtest.LockKey("full"), labtest.QueueKey("full"), "holdfast/holders:{"+labtest.LockKey("full")+"}") == "0"
 	})
 }
 

@@ -48,7 +48,7 @@ var serverMutants = []mutant{
 		edits: []string{"case v != nil && (v.until.IsZero()", "case v != nil && v.body != [sha256.Size]byte{} && (v.until.IsZero()"}},
 	{guard: "http: an ID that has unlocked can lock", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestTerraformForceUnlock",
 		edits: []string{"				continue // each time one less is remembered\n", "				err = nil\n", "			l.taken.Forget(idOf(r, name, info.ID), \"\")\n", ""}},
-	{guard: "http: a lock that is being given back is nobody's", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestTerraformIsNotToldOfWhatIsGivenBack",
+	{guard: "http: a lock that is being given back is nobody's", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestTerraformDoesNotLearnOfWhatIsGivenBack",
 		edits: []string{"		return reply.JSON(w, http.StatusLocked, infoOf(name, holder))\n	})\n}\n\n// Unlock", "		if holder != nil {\n			w.WriteHeader(http.StatusOK)\n			return nil\n		}\n		return reply.JSON(w, http.StatusLocked, infoOf(name, holder))\n	})\n}\n\n// Unlock"}},
 	{guard: "http: a key is of its token", file: "server/auth/tokens.go", pkg: "./server", name: "TestKeyIsOfAToken",
 		edits: []string{"Principal{v.label, v.role, v.hash}", "Principal{v.label, v.role, [32]byte{}}"}},
@@ -99,5 +99,5 @@ var serverMutants = []mutant{
 	{guard: "http: nor one that is to stop", file: "server/internal/stream/stream.go", pkg: "./internal/lab/sim", name: "TestStreamIsNeverSilent",
 		edits: []string{"			s.comment()\n			next.Reset(s.silence())\n			continue\n", "			continue\n"}},
 	{guard: "http: streams are bounded", file: "server/internal/limit/gate.go", pkg: "./server", name: "TestStreamsAreBounded",
-		edits: []string{"case c.all >= c.most:", "case c.all >= c.most+100:"}},
+		edits: []string{"case c.all >= c.limit:", "case c.all >= c.limit+100:"}},
 }

@@ -23,7 +23,7 @@ var electionMutants = []mutant{
 	{guard: "election: a term is told only of its own id", file: "internal/script/election/leader.lua", name: "TestLeaderThatIsNone",
 		edits: []string{"if not holder or whose ~= holder then", "if not holder then"}},
 	{guard: "election: observers look by the clock", file: "internal/election/sight.go", name: "TestLostAnnouncement",
-		edits: []string{"pollAnyway = 15 * time.Second", "pollAnyway = time.Hour"}},
+		edits: []string{"pollAnyway       = 15 * time.Second", "pollAnyway = time.Hour"}},
 	{guard: "election: at the end of a term", file: "internal/election/sight.go", name: "TestLeaderIsKilled",
 		edits: []string{"return min(leader.Remaining, pollAnyway)", "return pollAnyway"}},
 	{guard: "election: the next leader looks first", file: "internal/election/sight.go", name: "TestLeaderIsKilled",

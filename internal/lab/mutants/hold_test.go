@@ -28,7 +28,7 @@ var holdMutants = []mutant{
 		edits: []string{"if holder ~= id then", "if holder ~= id and false then"}},
 	{guard: "least time: the fresh id is queued", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldCoolsDown",
 		edits: []string{"  redis.call('ZADD', queue, 'NX', score, fresh)\n", "  redis.call('ZADD', queue, 'NX', score, 'x.y.1000|z')\n"}},
-	{guard: "least time: the head is told", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldHeadIsNotified",
+	{guard: "least time: the head is notified", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldHeadIsNotified",
 		edits: []string{"  publish(chosen, 'head '", "  local _ = (chosen and 'head '"}},
 	{guard: "least time: no cancel frees the name", file: "cleanup.go", name: "TestMinHoldLateGrant",
 		edits: []string{"if minHold := p.minHoldEnd(id); minHold > now {", "if minHold := p.minHoldEnd(id); minHold > now && false {"}},

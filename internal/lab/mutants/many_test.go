@@ -35,7 +35,7 @@ var manyMutants = []mutant{
 	{guard: "channels: somebody connects, and the others wait", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestShares",
 		edits: []string{"	if !first {", "	if false {"}},
 	{guard: "channels: three connections to a server", file: "internal/channels/channels.go", pkg: "./internal/channels", name: "TestThreeConnections",
-		edits: []string{"	if len(p.links[server]) < most {", "	if true {"}},
+		edits: []string{"\tif len(p.links[server]) < maxConnections {", "	if true {"}},
 	{guard: "channels: the one that ends has the fewest users", file: "internal/channels/channels.go", pkg: "./internal/channels", name: "TestThreeConnections",
 		edits: []string{"l.users < least.users", "l.users > least.users"}},
 	{guard: "channels: a slot that moves ends its own channels", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestEndsAlone",

@@ -30,7 +30,7 @@ var quorumMutants = []mutant{
 		edits: []string{"math.min(math.max(proposed, token_now - {{tokens_per_s}}), token_now + {{tokens_per_s}})", "proposed"}},
 	{guard: "quorum: a repeat answers the same token", file: "internal/script/quorum/lock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptLock",
 		edits: []string{"if whose == id then return", "if false then return"}},
-	{guard: "quorum: a restarted node sits out", file: "internal/script/part/quorum_check_member.lua", name: "TestQuorumForgetfulNodeSitsOut",
+	{guard: "quorum: a restarted node gives no vote", file: "internal/script/part/quorum_check_member.lua", name: "TestQuorumForgetfulNodeDoesNotVote",
 		edits: []string{"local restarted = run_before ~= run or", "local restarted ="}},
 	{guard: "quorum: only this quorum's nodes vote", file: "internal/script/part/quorum_check_member.lua", name: "TestQuorumReplacedUnderLoad",
 		edits: []string{"if mark ~= quorum then", "if not mark then"}},

@@ -31,7 +31,7 @@ func TestClusterFailovers(t *testing.T) {
 		for {
 			tries++
 			name := fmt.Sprint("n", tries)
-			if _, err := master.Do("GET", labtest.KeyL(name)); (err == nil) == here {
+			if _, err := master.Do("GET", labtest.LockKey(name)); (err == nil) == here {
 				if here {
 					there = append(there, name)
 				}

@@ -98,8 +98,8 @@ func TestClusterQueueMoves(t *testing.T) {
 func channels(t *testing.T, nodes labtest.Cluster, name string) (n int) {
 	t.Helper()
 	for _, node := range nodes {
-		if _, err := node.Do("GET", labtest.KeyL(name)); err == nil {
-			n += strings.Count(node.MustDo(t, "PUBSUB", "SHARDCHANNELS"), labtest.KeyL(name)+"}")
+		if _, err := node.Do("GET", labtest.LockKey(name)); err == nil {
+			n += strings.Count(node.MustDo(t, "PUBSUB", "SHARDCHANNELS"), labtest.LockKey(name)+"}")
 		}
 	}
 	return n

@@ -61,9 +61,9 @@ func TestProgramsThatExitAtOnce(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		case len(out) > 0:
 			slow++
-			server.MustDo(t, "DEL", labtest.KeyQ("n"))
+			server.MustDo(t, "DEL", labtest.QueueKey("n"))
 		default:
-			if got := server.MustDo(t, "ZRANGE", labtest.KeyQ("n"), 0, -1); got != "" {
+			if got := server.MustDo(t, "ZRANGE", labtest.QueueKey("n"), 0, -1); got != "" {
 				t.Fatalf("a program left %q in the queue", got)
 			}
 		}

@@ -36,7 +36,7 @@ func TestProcessFrozenWaiters(t *testing.T) {
 			processes := startProcesses(t, server, ttl, "A", "B", "C", "D")
 			waiting := func(want int) {
 				t.Helper()
-				labtest.Eventually(t, strconv.Itoa(want)+" wait", func() bool { return server.MustDo(t, "ZCARD", labtest.KeyQ(kind)) == strconv.Itoa(want) })
+				labtest.Eventually(t, strconv.Itoa(want)+" wait", func() bool { return server.MustDo(t, "ZCARD", labtest.QueueKey(kind)) == strconv.Itoa(want) })
 			}
 			first := wait(processes[0], kind, 0)
 			first.held()
@@ -62,7 +62,7 @@ func TestProcessFrozenWaiters(t *testing.T) {
 			next.release()
 			defer func() {
 				if t.Failed() {
-					t.Log(kind, server.MustDo(t, "ZRANGE", labtest.KeyQ(kind), 0, -1), server.MustDo(t, "GET", labtest.KeyL(kind)))
+					t.Log(kind, server.MustDo(t, "ZRANGE", labtest.QueueKey(kind), 0, -1), server.MustDo(t, "GET", labtest.LockKey(kind)))
 				}
 			}()
 			for _, c := range frozen {
@@ -94,7 +94,7 @@ func TestProcessFrozenWritersAndReaders(t *testing.T) {
 			for k := range each {
 				p.wants(name(frozen), writing)
 				want := strconv.Itoa(each*i + k + 1)
-				labtest.Eventually(t, want+" wait", func() bool { return server.MustDo(t, "ZCARD", labtest.KeyQ(name(frozen))) == want })
+				labtest.Eventually(t, want+" wait", func() bool { return server.MustDo(t, "ZCARD", labtest.QueueKey(name(frozen))) == want })
 			}
 		}
 	}

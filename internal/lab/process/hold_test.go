@@ -41,10 +41,10 @@ func TestProcessMinHoldKilled(t *testing.T) {
 	restedSince(t, next, last, least)
 	t.Logf("granted %v after the least time of who released", time.Duration(last.At-next.At)-least)
 	third.release()
-	if got := server.MustDo(t, "GET", labtest.KeyL(name)); got != "cooldown|C" {
+	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != "cooldown|C" {
 		t.Errorf("L is %q, want that it rests", got)
 	}
-	labtest.Eventually(t, "the name is free", func() bool { return server.MustDo(t, "EXISTS", labtest.KeyL(name)) == "0" })
+	labtest.Eventually(t, "the name is free", func() bool { return server.MustDo(t, "EXISTS", labtest.LockKey(name)) == "0" })
 }
 
 // The holder is frozen, as long as it takes others to get the name, and wakes up.

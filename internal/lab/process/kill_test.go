@@ -80,7 +80,7 @@ func listening(t *testing.T, server *redistest.Server, name string, want ...stri
 	labtest.Eventually(t, "the server knows who listens", func() bool {
 		channels := strings.Fields(server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/push:*"))
 		var got []string
-		for id := range strings.Lines(server.MustDo(t, "ZRANGE", labtest.KeyQ(name), 0, -1)) {
+		for id := range strings.Lines(server.MustDo(t, "ZRANGE", labtest.QueueKey(name), 0, -1)) {
 			if client, _, _ := strings.Cut(id, "."); slices.Contains(channels, "holdfast/push:"+client) {
 				got = append(got, labtest.OwnerOf(strings.TrimSpace(id)))
 			}
@@ -93,7 +93,7 @@ func listening(t *testing.T, server *redistest.Server, name string, want ...stri
 // second after it got the name, or earlier if its process waited.
 func holderListens(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
-	client, _, _ := strings.Cut(server.MustDo(t, "GET", labtest.KeyL(name)), ".")
+	client, _, _ := strings.Cut(server.MustDo(t, "GET", labtest.LockKey(name)), ".")
 	labtest.Eventually(t, "the holder listens", func() bool {
 		return server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/push:"+client) != ""
 	})

@@ -105,7 +105,7 @@ func TestProcessExporterIsKilled(t *testing.T) {
 	adopted.release()
 	rises(t, second, calls[1].held())
 	calls[1].release()
-	word := "holdfast/revocation:{" + labtest.KeyL(name) + "}" // that it was adopted
+	word := "holdfast/revocation:{" + labtest.LockKey(name) + "}" // that it was adopted
 	if left, err := strconv.Atoi(server.MustDo(t, "PTTL", word)); err != nil || left <= 0 {
 		t.Errorf("%s lives for %d ms more, %v; want an expiry", word, left, err)
 	}

@@ -182,9 +182,9 @@ func TestGocronLoss(t *testing.T) {
 	for name, option := range map[string]gocron.SchedulerOption{
 		"job:tick": gocron.WithDistributedLocker(locker), "leader": gocron.WithDistributedElector(elector),
 	} {
-		task := locker.Task("tick", work(labtest.KeyL(name)))
+		task := locker.Task("tick", work(labtest.LockKey(name)))
 		if name == "leader" {
-			task = elector.Task(work(labtest.KeyL(name)))
+			task = elector.Task(work(labtest.LockKey(name)))
 		}
 		said := make(chan error, 100)
 		gocronWith(t, 0, option, task, gocron.WithEventListeners(gocron.AfterJobRunsWithError(func(_ uuid.UUID, _ string, err error) { said <- err })))
@@ -285,7 +285,7 @@ func TestCronLoss(t *testing.T) {
 	client := labtest.Open(t, server.URL(), holdfast.Options{TTL: 3 * time.Second})
 	ended := make(chan error, 1)
 	job := cronlock.Func(func(ctx context.Context, _ *holdfast.Lease) error {
-		server.MustDo(t, "DEL", labtest.KeyL("n"))
+		server.MustDo(t, "DEL", labtest.LockKey("n"))
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
 		return nil

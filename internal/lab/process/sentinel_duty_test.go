@@ -298,7 +298,7 @@ func (w *monitor) answered(sent int64, key string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	concerns := func(name string) bool {
-		return key == labtest.KeyL(name) || strings.HasSuffix(key, "{"+labtest.KeyL(name)+"}")
+		return key == labtest.LockKey(name) || strings.HasSuffix(key, "{"+labtest.LockKey(name)+"}")
 	}
 	if since := w.since.Load(); since != 0 && sent > since && (w.names == nil || slices.ContainsFunc(w.names, concerns)) {
 		w.seen.CompareAndSwap(0, now())

@@ -201,9 +201,9 @@ func (c *workerSet) fences(t *testing.T, server *redistest.Server) map[string]st
 	all := map[string]string{}
 	for _, d := range c.duties {
 		for _, name := range d.Kept {
-			fence, err := server.Do("GET", labtest.KeyF(name))
+			fence, err := server.Do("GET", labtest.FenceKey(name))
 			if err != nil { // in a Cluster it may be a replica now
-				fence, err = server.DoHere("GET", labtest.KeyF(name))
+				fence, err = server.DoHere("GET", labtest.FenceKey(name))
 			}
 			if err == nil {
 				all[name] = fence

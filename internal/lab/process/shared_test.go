@@ -42,7 +42,7 @@ func (p *process) wants(name string, of part) call {
 	return p.order(order{Do: "lock", Name: name, Part: of})
 }
 
-func keyH(name string) string { return "holdfast/holders:{" + labtest.KeyL(name) + "}" }
+func keyH(name string) string { return "holdfast/holders:{" + labtest.LockKey(name) + "}" }
 
 // A process that holds permits is killed. They are free when its ttl ends, not
 // before, and what the living hold is not touched.

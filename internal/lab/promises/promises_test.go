@@ -94,10 +94,10 @@ func TestS3HolderLearnsOfTheLoss(t *testing.T) {
 		const ttl = time.Second
 		client := open(holdfast.Options{TTL: ttl})
 		taken := labtest.Take(t, client, name)
-		server.MustDo(t, "SET", labtest.KeyL(name), "another")
+		server.MustDo(t, "SET", labtest.LockKey(name), "another")
 		labtest.Closed(t, "the end of a lease whose key was overwritten", taken.Done())
 		labtest.LostBy(t, taken.Err(), holdfast.Taken)
-		server.MustDo(t, "DEL", labtest.KeyL(name))
+		server.MustDo(t, "DEL", labtest.LockKey(name))
 
 		silent := labtest.Take(t, client, name)
 		if err := server.Freeze(); err != nil {
@@ -157,7 +157,7 @@ func TestL2NothingIsLeft(t *testing.T) {
 		}
 		given, cancel := context.WithCancel(t.Context())
 		wait := labtest.Asking(given, second.Mutex(name))
-		labtest.Eventually(t, "the second waits", func() bool { return server.MustDo(t, "ZCARD", labtest.KeyQ(name)) == "1" })
+		labtest.Eventually(t, "the second waits", func() bool { return server.MustDo(t, "ZCARD", labtest.QueueKey(name)) == "1" })
 		cancel()
 		wait.Refused(t, given.Err())
 		labtest.GiveBack(t, lease)

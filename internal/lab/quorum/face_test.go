@@ -59,7 +59,7 @@ func TestQuorumOfOthers(t *testing.T) {
 	if !errors.Is(err, holdfast.ErrQuorum) || !strings.Contains(err.Error(), d.ID) {
 		t.Errorf("got %v, want no such quorum, and the one there is", err)
 	}
-	if got := nodesWith(d, labtest.KeyL("x")); got != 0 {
+	if got := nodesWith(d, labtest.LockKey("x")); got != 0 {
 		t.Errorf("%d nodes have L, want none", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestQuorumForeignHolder(t *testing.T) {
 	d := labtest.Deploy(t, 3)
 	a := d.Client(holdfast.QuorumOptions{})
 	for _, s := range d.Servers[:2] {
-		s.MustDo(t, "SET", labtest.KeyL("x"), "somebody's", "NX", "PX", 60000)
+		s.MustDo(t, "SET", labtest.LockKey("x"), "somebody's", "NX", "PX", 60000)
 	}
 	_, err := a.Mutex("x").TryLock(t.Context())
 	held, ok := errors.AsType[*holdfast.HeldError](err)
@@ -111,7 +111,7 @@ func TestQuorumForeignHolder(t *testing.T) {
 	}
 	waiting := labtest.Asking(t.Context(), a.Mutex("x"))
 	for _, s := range d.Servers[:2] {
-		s.MustDo(t, "DEL", labtest.KeyL("x"))
+		s.MustDo(t, "DEL", labtest.LockKey("x"))
 	}
 	labtest.GiveBack(t, waiting.Lease(t))
 }
@@ -163,5 +163,5 @@ func TestQuorumAbandoned(t *testing.T) {
 		}
 	}
 	labtest.GiveBack(t, lease)
-	labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.KeyL("x")) == 0 })
+	labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.LockKey("x")) == 0 })
 }

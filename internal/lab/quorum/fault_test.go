@@ -178,7 +178,7 @@ func TestQuorumFaults(t *testing.T) {
 			}
 			c.more(10)
 			c.end()
-			labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.KeyL("x")) == 0 })
+			labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.LockKey("x")) == 0 })
 		})
 	}
 }
@@ -257,13 +257,13 @@ func TestQuorumCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labtest.Eventually(t, "all nodes have the lock", func() bool { return d.Servers[2].MustDo(t, "EXISTS", labtest.KeyL("x")) == "1" })
+	labtest.Eventually(t, "all nodes have the lock", func() bool { return d.Servers[2].MustDo(t, "EXISTS", labtest.LockKey("x")) == "1" })
 	if err := labtest.Bounded(t, "Close", a.Close); err != nil {
 		t.Errorf("Close: got %v", err)
 	}
 	labtest.LostBy(t, lease.Err(), holdfast.Closed)
 	for i, s := range d.Servers {
-		if got := s.MustDo(t, "EXISTS", labtest.KeyL("x")); got != "0" {
+		if got := s.MustDo(t, "EXISTS", labtest.LockKey("x")); got != "0" {
 			t.Errorf("node %d still has L after Close", i+1)
 		}
 	}
@@ -300,7 +300,7 @@ func TestQuorumFrozenNodeCostsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range d.Servers[1:] {
-		if got := s.MustDo(t, "EXISTS", labtest.KeyL("x")); got != "0" {
+		if got := s.MustDo(t, "EXISTS", labtest.LockKey("x")); got != "0" {
 			t.Errorf("node %d still has L after Close", i+2)
 		}
 	}

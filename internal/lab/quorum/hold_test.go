@@ -27,7 +27,7 @@ func TestQuorumRefusesMinHold(t *testing.T) {
 			t.Errorf("%s: got %v, want that a quorum can't", what, err)
 		}
 	}
-	if got := nodesWith(d, labtest.KeyL("x")); got != 0 {
+	if got := nodesWith(d, labtest.LockKey("x")); got != 0 {
 		t.Errorf("%d nodes have L, want none", got)
 	}
 }

@@ -40,7 +40,7 @@ func TestQuorumLocks(t *testing.T) {
 				t.Errorf("TryLock of the other: got %v (%+v), want held by %s", err, held, client.Owner())
 			}
 			labtest.GiveBack(t, lease)
-			labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.KeyL("x")) == 0 })
+			labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.LockKey("x")) == 0 })
 		}
 	}
 }

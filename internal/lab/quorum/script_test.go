@@ -246,18 +246,18 @@ func TestQuorumScriptRestarted(t *testing.T) {
 	}
 	n.store = labtest.OpenStore(t, n.server.URL(), nil)
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
-	reply := n.expect("sits out", n.lock(voterB, n.now()))
+	reply := n.expect("no vote", n.lock(voterB, n.now()))
 	if left := number(t, reply[1]); left < 50_000 || left > 60_000 {
-		t.Errorf("sits out %d ms, want about 60,000", left)
+		t.Errorf("no vote for %d ms, want about 60,000", left)
 	}
 	first := n.server.MustDo(t, "GET", keyM)
-	n.expect("sits out", n.lock(voterA, n.now()))
+	n.expect("no vote", n.lock(voterA, n.now()))
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
 	if got := n.server.MustDo(t, "GET", keyM); got != first {
 		t.Errorf("marker: got %s, want %s: the minute does not begin anew", got, first)
 	}
 	n.server.MustDo(t, "DEL", "L")
-	n.expect("sits out", n.lock(voterB, n.now()))
+	n.expect("no vote", n.lock(voterB, n.now()))
 	n.expect("repaired", n.eval(script.QuorumRepair, voterA, token, quorumOfTests))
 }
 
@@ -270,9 +270,9 @@ func TestQuorumScriptClockSetBack(t *testing.T) {
 	ahead := n.now()/2 + (2 * time.Hour).Microseconds()
 	n.server.MustDo(t, "SET", keyM, fmt.Sprintf("%s:%d:%s", run, ahead, quorum))
 	for range 2 {
-		reply := n.expect("sits out", n.lock(voterA, n.now()))
+		reply := n.expect("no vote", n.lock(voterA, n.now()))
 		if left := number(t, reply[1]); left < 50_000 || left > 60_000 {
-			t.Errorf("sits out %d ms, want about 60,000", left)
+			t.Errorf("no vote for %d ms, want about 60,000", left)
 		}
 	}
 	_, rest, _ = strings.Cut(n.server.MustDo(t, "GET", keyM), ":")

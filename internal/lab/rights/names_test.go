@@ -45,7 +45,7 @@ func TestRightsOfSomeNames(t *testing.T) {
 		t.Errorf("the log has %d lines about details, want 1:\n%s", got, book)
 	}
 	labtest.GiveBack(t, lease)
-	if got := server.MustDo(t, "EXISTS", labtest.KeyL("web:1")); got != "0" {
+	if got := server.MustDo(t, "EXISTS", labtest.LockKey("web:1")); got != "0" {
 		t.Errorf("after the release L exists: %s", got)
 	}
 }

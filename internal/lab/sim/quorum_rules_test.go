@@ -147,7 +147,7 @@ func TestQuorumRaiseMustBeAnswered(t *testing.T) {
 }
 
 // A node that forgot its vote sits out until that is over.
-func TestQuorumForgetfulNodeSitsOut(t *testing.T) {
+func TestQuorumForgetfulNodeDoesNotVote(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		a := r.join(id, 15*time.Second, 1, 0, 1, 2)
 		b := r.join(id, 15*time.Second, 1, 0, 1, 2)

@@ -76,7 +76,7 @@ func TestCallsMeetALaterVersion(t *testing.T) {
 // plantedAt are the states in the keys of a name, without those of no name.
 func plantedAt(name string) map[string][][]any {
 	all := map[string][][]any{}
-	keys := map[any]string{"L": labtest.KeyL(name), "F": labtest.KeyF(name), "Q": labtest.KeyQ(name)}
+	keys := map[any]string{"L": labtest.LockKey(name), "F": labtest.FenceKey(name), "Q": labtest.QueueKey(name)}
 	for plant, state := range planted {
 		for _, command := range state {
 			if key := keys[command[1]]; key != "" && plant != "node" {
@@ -91,7 +91,7 @@ func plantedAt(name string) map[string][][]any {
 func TestObserveALaterVersion(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := labtest.Open(t, server.URL(), holdfast.Options{})
-	server.MustDo(t, "SET", labtest.KeyL(name), later, "PX", 60_000)
+	server.MustDo(t, "SET", labtest.LockKey(name), later, "PX", 60_000)
 	for leader, err := range client.Election(name).Observe(t.Context()) {
 		if !leader.None() || !errors.Is(err, holdfast.ErrVersion) {
 			t.Errorf("got %+v, %v, want ErrVersion", leader, err)
@@ -138,7 +138,7 @@ func TestQuorumMeetsALaterVersion(t *testing.T) {
 	d := labtest.Deploy(t, 3)
 	client := d.Client(holdfast.QuorumOptions{})
 	for i, s := range d.Servers[:2] {
-		s.MustDo(t, "SET", labtest.KeyF(name), "v2|100", "PX", 60_000)
+		s.MustDo(t, "SET", labtest.FenceKey(name), "v2|100", "PX", 60_000)
 		if i == 0 {
 			labtest.GiveBack(t, labtest.Take(t, client, name)) // two nodes are a majority
 			continue

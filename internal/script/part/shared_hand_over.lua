@@ -41,10 +41,10 @@ local function hand_over(plan, mine, leaving, capacity)
       -- include part/reserve_tokens.lua
     end
   end
-  local notified = tonumber(seen[4] or 0)
+  local asked = tonumber(seen[4] or 0)
   if first and plan.first and (plan.first == mine or plan.first ~= seen[3]) then
-    notified = us
-    redis.call('HSET', lock, 'head', plan.first, 'notified', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
+    asked = us
+    redis.call('HSET', lock, 'head', plan.first, 'asked', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
     -- Again: if the clock steps back within a script, the lock key may have expired and been created again.
     redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
@@ -72,5 +72,5 @@ local function hand_over(plan, mine, leaving, capacity)
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
     publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, {{head_poll_ms}})))
   end
-  return token, first, left, notified
+  return token, first, left, asked
 end

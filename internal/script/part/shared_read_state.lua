@@ -3,7 +3,7 @@
 -- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
-local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
   local value = redis.call('GET', lock)

@@ -2,7 +2,7 @@
 -- KEYS lock fence marker wanted
 -- ARGV id, proposed token, quorum-id, ms within which a waiting caller asks again (0: it does not wait)
 -- answers granted (token, size of the block, time, run), held (holder, remaining ms, 0, time, '', run),
---   sits out (ms, time, run), no member (quorum-id, time, run)
+--   no vote (ms, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
@@ -16,13 +16,13 @@ if holder then
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 if ttl > {{quorum_ttl_ms}} then
-  return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')
+  return redis.error_reply('HOLDFAST the ttl is longer than a restarted node gives no vote')
 end
 -- include part/quorum_read_fence.lua
 
 if restarted then redis.call('SET', marker, marked) end
 if us < till then
-  return {'sits out', math.ceil((till - us) / 1000), us, run}
+  return {'no vote', math.ceil((till - us) / 1000), us, run}
 end
 if holder then
   local whose, token = string.match(holder, '^(.*):(%d+)$')

@@ -12,24 +12,24 @@ import (
 type Gate struct {
 	what string
 
-	mu   sync.Mutex // guards the rest
-	most int
-	all  int
-	of   map[[32]byte]int // by token
+	mu    sync.Mutex // guards the rest
+	limit int
+	all   int
+	of    map[[32]byte]int // by token
 }
 
 // NewGate makes a Gate of what is counted, such as "open streams".
 func NewGate(most int, what string) *Gate {
-	return &Gate{what: what, most: most, of: make(map[[32]byte]int)}
+	return &Gate{what: what, limit: most, of: make(map[[32]byte]int)}
 }
 
 // Enter lets one of p in; else the error says why not. One that was let in leaves.
 func (c *Gate) Enter(p auth.Principal) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id, half := p.Token(), c.most-c.most/2
+	id, half := p.Token(), c.limit-c.limit/2
 	switch {
-	case c.all >= c.most:
+	case c.all >= c.limit:
 		return nil, reply.NewProblem("busy", "%d %s, the most that this server allows", c.all, c.what)
 	case id != [32]byte{} && c.of[id] >= half:
 		return nil, reply.NewProblem("busy", "%d %s with the token of %s, the most for one token", half, c.what, p.Label)

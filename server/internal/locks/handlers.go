@@ -114,7 +114,7 @@ func (f *filter) page(s *diagnose.Report) *page {
 // Show answers what there is to know of one name.
 func (n *Names) Show(w http.ResponseWriter, r *http.Request) error {
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
-		state, err := n.look(ctx, r.PathValue("name"))
+		state, err := n.inspect(ctx, r.PathValue("name"))
 		if err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (n *Names) Show(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// order is the body of a revoke or a steal.
-type order struct {
+// revocation is the body of a revoke or a steal.
+type revocation struct {
 	Name   string `json:"name"`
 	Hash   string `json:"hash"` // of the tenure that is meant
 	Reason string `json:"reason"`
@@ -131,7 +131,7 @@ type order struct {
 
 // Revoke asks a holder to stop: 202, and how many subscriptions were notified.
 func (n *Names) Revoke(w http.ResponseWriter, r *http.Request) error {
-	return n.order(w, r, "revoke", http.StatusAccepted, func(ctx context.Context, o *order) (any, error) {
+	return n.carryOut(w, r, "revoke", http.StatusAccepted, func(ctx context.Context, o *revocation) (any, error) {
 		notified, err := n.Admin.Revoke(ctx, o.Name, o.Hash, o.Reason)
 		return map[string]any{"name": o.Name, "hash": o.Hash, "notified": notified}, err
 	})
@@ -139,13 +139,13 @@ func (n *Names) Revoke(w http.ResponseWriter, r *http.Request) error {
 
 // Steal takes the name from its holder: 200.
 func (n *Names) Steal(w http.ResponseWriter, r *http.Request) error {
-	return n.order(w, r, "steal", http.StatusOK, func(ctx context.Context, o *order) (any, error) {
+	return n.carryOut(w, r, "steal", http.StatusOK, func(ctx context.Context, o *revocation) (any, error) {
 		return map[string]any{"name": o.Name, "hash": o.Hash}, n.Admin.Steal(ctx, o.Name, o.Hash, o.Reason)
 	})
 }
 
-func (n *Names) order(w http.ResponseWriter, r *http.Request, what string, status int, give func(context.Context, *order) (any, error)) error {
-	o := &order{}
+func (n *Names) carryOut(w http.ResponseWriter, r *http.Request, what string, status int, give func(context.Context, *revocation) (any, error)) error {
+	o := &revocation{}
 	_, err := request.Decode(w, r, o)
 	if err == nil {
 		err = o.check()
@@ -167,7 +167,7 @@ func (n *Names) order(w http.ResponseWriter, r *http.Request, what string, statu
 	})
 }
 
-func (o *order) check() error {
+func (o *revocation) check() error {
 	o.Reason, o.Hash = strings.TrimSpace(o.Reason), strings.ToLower(o.Hash)
 	switch {
 	case o.Name == "":

@@ -42,9 +42,9 @@ func (n *Names) Holder(ctx context.Context, name string) (*admin.Holder, error) 
 	return state.Holder, nil
 }
 
-// look reads a name, and what is remembered of Once, which is left out where the store
+// inspect reads a name, and what is remembered of Once, which is left out where the store
 // does not let us see it.
-func (n *Names) look(ctx context.Context, name string) (*view.State, error) {
+func (n *Names) inspect(ctx context.Context, name string) (*view.State, error) {
 	state, err := n.Admin.Inspect(ctx, name)
 	if err != nil {
 		return nil, err

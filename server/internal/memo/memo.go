@@ -10,7 +10,7 @@ import (
 
 // Memo keeps an answer for each of at most Most keys.
 type Memo[V any] struct {
-	Most int
+	Max int
 
 	mu    sync.Mutex // guards known
 	known map[string]*entry[V]
@@ -35,7 +35,7 @@ func (m *Memo[V]) Get(ctx context.Context, key string, good func(Answer[V]) bool
 	m.mu.Lock()
 	e := m.known[key]
 	if e == nil {
-		if m.known == nil || len(m.known) >= m.Most {
+		if m.known == nil || len(m.known) >= m.Max {
 			m.known = make(map[string]*entry[V])
 		}
 		e = &entry[V]{turn: make(chan struct{}, 1)}

@@ -14,7 +14,7 @@ import (
 // Many requests at a time get one answer. A request whose context ends gets none.
 func TestGetOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := memo.Memo[int]{Most: 2}
+		m := memo.Memo[int]{Max: 2}
 		asked := 0
 		young := func(a memo.Answer[int]) bool { return time.Since(a.At) < 2*time.Second }
 		slow := func() (int, error) {
@@ -45,8 +45,8 @@ func TestGetOnce(t *testing.T) {
 }
 
 // It keeps no more than Most answers, and errors as well.
-func TestMost(t *testing.T) {
-	m := memo.Memo[int]{Most: 2}
+func TestMax(t *testing.T) {
+	m := memo.Memo[int]{Max: 2}
 	always := func(memo.Answer[int]) bool { return true }
 	gone := errors.New("gone")
 	asked := 0

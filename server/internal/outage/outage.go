@@ -50,7 +50,7 @@ func (o *Watch) Do(parent context.Context, f func(context.Context) error) error 
 		defer o.mu.Unlock()
 		return o.why
 	}
-	p := &pending{timer: time.AfterFunc(slow, o.doubt)}
+	p := &pending{timer: time.AfterFunc(slow, o.probeUntilUp)}
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(parent)
 	o.pending[p] = struct{}{}
@@ -65,8 +65,8 @@ func (o *Watch) Do(parent context.Context, f func(context.Context) error) error 
 	return reply.Because(ctx, f(ctx))
 }
 
-// doubt asks the store, again and again while it does not answer or somebody waits.
-func (o *Watch) doubt() {
+// probeUntilUp asks the store, again and again while it does not answer or somebody waits.
+func (o *Watch) probeUntilUp() {
 	o.mu.Lock()
 	if o.probing {
 		o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
@@ -104,13 +104,13 @@ type reportJSON struct {
 }
 
 type auditFindingJSON struct {
-	Rule  string          `json:"rule"`
-	Text  string          `json:"text"`
-	Name  string          `json:"name"`
-	First look.EntryJSON  `json:"first"`
-	End   *look.EntryJSON `json:"end,omitempty"`
-	Then  look.EntryJSON  `json:"then"`
-	ByMS  float64         `json:"by_ms"`
+	Rule  string             `json:"rule"`
+	Text  string             `json:"text"`
+	Name  string             `json:"name"`
+	First inspect.EntryJSON  `json:"first"`
+	End   *inspect.EntryJSON `json:"end,omitempty"`
+	Then  inspect.EntryJSON  `json:"then"`
+	ByMS  float64            `json:"by_ms"`
 }
 
 type holeJSON struct {
@@ -122,9 +122,9 @@ type holeJSON struct {
 }
 
 type unendedJSON struct {
-	Lease look.EntryJSON `json:"lease"`
-	Next  look.EntryJSON `json:"next"`
-	GapMS float64        `json:"gap_ms"`
+	Lease inspect.EntryJSON `json:"lease"`
+	Next  inspect.EntryJSON `json:"next"`
+	GapMS float64           `json:"gap_ms"`
 }
 
 func newReportJSON(r *journal.Report) reportJSON {
@@ -137,9 +137,9 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.From, out.To = new(r.From.UTC()), new(r.To.UTC())
 	}
 	for _, f := range r.Findings {
-		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: look.NewEntryJSON(f.First), Then: look.NewEntryJSON(f.Then), ByMS: console.Milliseconds(f.By)}
+		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: inspect.NewEntryJSON(f.First), Then: inspect.NewEntryJSON(f.Then), ByMS: console.Milliseconds(f.By)}
 		if f.End != nil {
-			j.End = new(look.NewEntryJSON(*f.End))
+			j.End = new(inspect.NewEntryJSON(*f.End))
 		}
 		out.Findings = append(out.Findings, j)
 	}
@@ -147,7 +147,7 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Reported})
 	}
 	for _, u := range r.Unended {
-		out.Unended = append(out.Unended, unendedJSON{look.NewEntryJSON(u.Lease), look.NewEntryJSON(u.Next), console.Milliseconds(u.Gap)})
+		out.Unended = append(out.Unended, unendedJSON{inspect.NewEntryJSON(u.Lease), inspect.NewEntryJSON(u.Next), console.Milliseconds(u.Gap)})
 	}
 	return out
 }

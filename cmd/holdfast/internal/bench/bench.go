@@ -21,7 +21,7 @@ import (
 
 const (
 	defaultBench = 3 * time.Second
-	mostBench    = time.Minute
+	maxBench     = time.Minute
 	benchTTL     = 10 * time.Second
 	benchCleanup = 5 * time.Second
 )
@@ -30,8 +30,8 @@ const (
 func Command(a *cli.App) *cobra.Command {
 	var each time.Duration
 	cmd := a.Command("bench", "Measure the latency of locks on your server", cli.NoArgs, func(ctx context.Context, _ []string) error {
-		if each < 100*time.Millisecond || each > mostBench {
-			return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(mostBench))
+		if each < 100*time.Millisecond || each > maxBench {
+			return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(maxBench))
 		}
 		return bench(ctx, a, each)
 	})

@@ -84,24 +84,24 @@ func (a *App) Logger(level slog.Leveler) slog.Handler {
 // Say talks to people on stderr, unless they asked for quiet.
 func (a *App) Say(format string, args ...any) {
 	if !a.Quiet {
-		a.tell(slog.LevelInfo, fmt.Sprintf(format, args...))
+		a.print(slog.LevelInfo, fmt.Sprintf(format, args...))
 	}
 }
 
 // Detail prints a message with --verbose.
 func (a *App) Detail(format string, args ...any) {
 	if a.Verbose && !a.Quiet {
-		a.tell(slog.LevelDebug, fmt.Sprintf(format, args...))
+		a.print(slog.LevelDebug, fmt.Sprintf(format, args...))
 	}
 }
 
 // Complain prints an error, with any flags.
 func (a *App) Complain(text string) {
-	a.tell(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell adds it
+	a.print(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell adds it
 }
 
-// tell prints a message. It removes passwords.
-func (a *App) tell(level slog.Level, text string) {
+// print prints a message. It removes passwords.
+func (a *App) print(level slog.Level, text string) {
 	slog.New(a.Logger(level)).Log(context.Background(), level, Redact(text, a.RedisURL))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/spf13/cobra"
 )
 
@@ -44,7 +44,7 @@ func Command(a *cli.App) *cobra.Command {
 
 const (
 	completionTimeout = time.Second
-	completionMost    = 500 // names; type a letter to see others
+	maxCompletions    = 500 // names; type a letter to see others
 )
 
 // Register gives each command that is about names what completes them, and each
@@ -106,7 +106,7 @@ func (c completer) prefix(cmd *cobra.Command, args []string, typed string) ([]st
 func (c completer) namesInUse(cmd *cobra.Command, typed string) (names []string) {
 	c.silently(cmd, func(ctx context.Context, client *connect.Session) {
 		for name, err := range client.Admin.Names(ctx, typed) {
-			if err != nil || len(names) == completionMost {
+			if err != nil || len(names) == maxCompletions {
 				return
 			}
 			if oneWord(name) {
@@ -123,7 +123,7 @@ func (c completer) tenure(cmd *cobra.Command, args []string, _ string) (hashes [
 	if len(args) == 1 {
 		c.silently(cmd, func(ctx context.Context, client *connect.Session) {
 			if state, err := client.Admin.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
-				hashes = append(hashes, state.Holder.Hash+"\t"+look.HolderText(state, false, nil))
+				hashes = append(hashes, state.Holder.Hash+"\t"+inspect.HolderText(state, false, nil))
 			}
 		})
 	}

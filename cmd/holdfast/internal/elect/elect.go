@@ -77,7 +77,7 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 	defer client.Close()
 	defer told.Outage.End()
 	o.value = cmp.Or(o.value, client.Owner())
-	var rest breather
+	var rest backoff
 	for {
 		lease, err := campaign(waiting, a, client.Election(name), client, o, told)
 		if came := waited(); came != nil {
@@ -146,22 +146,22 @@ func sayTermOver(a *cli.App, result error, end guard.Ending, released error, pau
 	}
 }
 
-// breather is how long to wait before the next term: not at all after a loss,
+// backoff is how long to wait before the next term: not at all after a loss,
 // longer and longer while the command does not last.
-type breather struct{ pause time.Duration }
+type backoff struct{ pause time.Duration }
 
 const (
-	leastBreath = time.Second
-	mostBreath  = 30 * time.Second
+	minBackoff = time.Second
+	maxBackoff = 30 * time.Second
 )
 
-func (b *breather) after(lasted time.Duration, end guard.Ending) time.Duration {
+func (b *backoff) after(lasted time.Duration, end guard.Ending) time.Duration {
 	if end.Lost != nil {
 		return 0
 	}
-	b.pause = min(2*b.pause, mostBreath)
-	if b.pause == 0 || lasted > mostBreath {
-		b.pause = leastBreath
+	b.pause = min(2*b.pause, maxBackoff)
+	if b.pause == 0 || lasted > maxBackoff {
+		b.pause = minBackoff
 	}
 	return b.pause
 }

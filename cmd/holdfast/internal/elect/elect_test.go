@@ -13,7 +13,7 @@ import (
 // The pause before the next term grows while the command does not last. It starts from
 // the beginning when the command lasts. After a loss there is no pause.
 func TestElectPauses(t *testing.T) {
-	var b breather
+	var b backoff
 	short, long := time.Millisecond, time.Hour
 	for i, step := range []struct {
 		lasted time.Duration

@@ -44,9 +44,9 @@ import (
 // The last one comes when nothing is alive any more: STATUS as wait gives it,
 // STOPPED true if the guard made it end.
 
-// lookEvery is how often a guard reads the clock. It does not rely on timers: they stop
+// pollEvery is how often a guard reads the clock. It does not rely on timers: they stop
 // while a machine is suspended.
-const lookEvery = 50 * time.Millisecond
+const pollEvery = 50 * time.Millisecond
 
 // process is the state of a guard. Everything happens on one goroutine: no
 // process is waited for between the moment it is found and the moment it is
@@ -60,7 +60,7 @@ type process struct {
 	pid     int // the command and its process group; 0: not started
 	status  syscall.WaitStatus
 	over    bool // the command has ended
-	alone   bool // nothing that it started is alive either
+	gone    bool // nothing that it started is alive either
 	asked   bool // it was sent TERM
 	killing bool
 	kills   int
@@ -160,7 +160,7 @@ func (g *process) watch() {
 	nap := time.NewTimer(0)
 	for {
 		g.reap()
-		if g.alone {
+		if g.gone {
 			return
 		}
 		select {
@@ -168,7 +168,7 @@ func (g *process) watch() {
 		case <-g.children:
 		case <-nap.C:
 		}
-		nap.Reset(g.look(Now()))
+		nap.Reset(g.poll(Now()))
 	}
 }
 
@@ -185,10 +185,10 @@ func (g *process) obey(o order) {
 	}
 }
 
-// look does what is due now, and returns the time until the next look. The orders that have come
+// poll does what is due now, and returns the time until the next look. The orders that have come
 // until now count, however late this guard gets to them. Their end means that no process keeps the
 // lease.
-func (g *process) look(now Instant) time.Duration {
+func (g *process) poll(now Instant) time.Duration {
 	for _, o := range g.orders.take() {
 		g.obey(o)
 	}
@@ -207,13 +207,13 @@ func (g *process) look(now Instant) time.Duration {
 		g.kills++
 		// Again soon, for what was born meanwhile; less often for what can't
 		// be killed.
-		return min(2*time.Millisecond<<min(g.kills, 10), lookEvery)
+		return min(2*time.Millisecond<<min(g.kills, 10), pollEvery)
 	}
 	next := g.leash.Kill
 	if !g.asked {
 		next = g.leash.term
 	}
-	return min(next.Sub(now), lookEvery)
+	return min(next.Sub(now), pollEvery)
 }
 
 // ask asks the command to stop, once. CONT is for a stopped command: it would not get
@@ -234,7 +234,7 @@ func (g *process) reap() {
 			g.over, g.status = true, status
 		}
 	})
-	g.alone = childless && goneAll(g.pid)
+	g.gone = childless && goneAll(g.pid)
 }
 
 // reapAll waits for the children that are dead, and reports whether there are

@@ -54,14 +54,14 @@ func TestGuardThatIsLateTakesItsOrders(t *testing.T) {
 	for i := range Instant(100) {
 		send(t, pipe, order{verb: orderHold, leash: Leash{term: 100 * i, Kill: 100*i + 50}})
 	}
-	if g.look(9899); g.asked || g.killing {
+	if g.poll(9899); g.asked || g.killing {
 		t.Errorf("asked to stop: %v, killed: %v; want neither", g.asked, g.killing)
 	}
-	if g.look(9900); !g.asked {
+	if g.poll(9900); !g.asked {
 		t.Error("not asked to stop when the time was over")
 	}
 	pipe.Close()
-	if g.look(9901); !g.killing {
+	if g.poll(9901); !g.killing {
 		t.Error("not killed when the orders ended")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/signals"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
 	"github.com/holdfast-go/holdfast/internal/view"
@@ -58,7 +58,7 @@ func leaseCommand(a *cli.App, use, short string, with []connect.Beside, do func(
 func RenewCommand(a *cli.App) *cobra.Command {
 	cmd, o := leaseCommand(a, "renew [LEASE]", "Extend a lease from 'acquire'", nil, func(ctx context.Context, client *connect.Session, l aLease) error {
 		hold, err := client.RenewExported(ctx, l.text)
-		return tellHold(a, hold, err)
+		return printHold(a, hold, err)
 	})
 	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the renewal; N is the number of all replicas that can become master")
 	return cmd
@@ -68,7 +68,7 @@ func RenewCommand(a *cli.App) *cobra.Command {
 func CheckCommand(a *cli.App) *cobra.Command {
 	cmd, _ := leaseCommand(a, "check [LEASE]", "Report whether a lease is held, and for how long", nil, func(ctx context.Context, client *connect.Session, l aLease) error {
 		hold, err := client.CheckExported(ctx, l.text)
-		return tellHold(a, hold, err)
+		return printHold(a, hold, err)
 	})
 	return cmd
 }
@@ -145,8 +145,8 @@ func readLeaseFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, longestLease))
 }
 
-// tellHold prints the state of a lease, also that it has ended.
-func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
+// printHold prints the state of a lease, also that it has ended.
+func printHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
 	var lost *holdfast.LostError
 	switch {
 	case errors.As(err, &lost):
@@ -166,7 +166,7 @@ func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
 }
 
 func leaseOver(lost *holdfast.LostError) error {
-	return cli.Exit(cli.ExitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, look.CauseText(lost.Cause, lost.Reason)))
+	return cli.Exit(cli.ExitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, inspect.CauseText(lost.Cause, lost.Reason)))
 }
 
 // giveBack releases, and takes away the file where the lease was.
@@ -234,8 +234,8 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// tells is what others see of the process that took the name. It has ended by then.
-func (o *acquireOptions) tells() *holdfast.Details {
+// details is what others see of the process that took the name. It has ended by then.
+func (o *acquireOptions) details() *holdfast.Details {
 	if o.Details.None {
 		return &holdfast.Details{} // stored all the same: they say that no process renews the lease
 	}
@@ -256,7 +256,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 	told := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	client, err := connect.Open(ctx, a, holdfast.Options{
-		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.tells(),
+		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.details(),
 	}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/guard"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/signals"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
 	"github.com/holdfast-go/holdfast/internal/view"
@@ -137,7 +137,7 @@ func UnderLease(a *cli.App, lease *holdfast.Lease, o take.Options, argv, env []s
 	signals.RefuseStop(caught)
 	s := supervisor{lease: lease, job: job, grace: o.Grace, say: a.Say, late: told.Outage.Overdue}
 	if o.MaxHold > 0 {
-		s.most = began.Add(o.MaxHold)
+		s.maxHold = began.Add(o.MaxHold)
 	}
 	end = s.watch(caught)
 	end.Asked = s.asked
@@ -178,7 +178,7 @@ func lossOf(err error) string {
 	case lost.Cause == holdfast.Taken && lost.Reason == "":
 		return "taken: another process has the lock"
 	}
-	return look.CauseText(lost.Cause, lost.Reason)
+	return inspect.CauseText(lost.Cause, lost.Reason)
 }
 
 // runTick is runLocked for the nearest tick of a schedule.

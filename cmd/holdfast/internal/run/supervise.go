@@ -23,7 +23,7 @@ type supervisor struct {
 	until   guard.Instant // end of the lease as of the newest answered renewal
 	given   time.Duration // what was left of it then
 	leash   guard.Leash
-	most    guard.Instant // when the job has run long enough; 0: never
+	maxHold guard.Instant // when the job has run long enough; 0: never
 	lost    error         // why the job is being stopped
 	refused bool          // ctrl-Z was, and that was said
 	asked   bool          // a signal that asks to end was passed on
@@ -31,7 +31,7 @@ type supervisor struct {
 
 // watch returns when nothing of the job is alive.
 func (s *supervisor) watch(signals <-chan os.Signal) guard.Ending {
-	s.look()
+	s.compare()
 	// A renewal adds about a third of the ttl: ten polls in that time see it soon, and four
 	// per second are enough.
 	every := min(s.lease.Remaining()/30, 250*time.Millisecond)
@@ -47,24 +47,24 @@ func (s *supervisor) watch(signals <-chan os.Signal) guard.Ending {
 			s.pass(sig)
 		case <-over:
 			over = nil
-			s.look()
+			s.compare()
 		case <-enough:
-			s.look()
+			s.compare()
 		case <-ticker.C:
-			s.look()
+			s.compare()
 		}
 	}
 }
 
-// look compares the lease with the leash.
-func (s *supervisor) look() {
+// compare compares the lease with the leash.
+func (s *supervisor) compare() {
 	now := guard.Now() // before Remaining: a pause in between makes the leash shorter, never longer
 	left, err := s.lease.Remaining(), s.lease.Err()
 	switch {
 	case s.lost != nil:
 	case err != nil:
 		s.stop(err, now)
-	case s.most > 0 && now >= s.most: // the lease is renewed on until nothing of the job is alive
+	case s.maxHold > 0 && now >= s.maxHold: // the lease is renewed on until nothing of the job is alive
 		s.stop(&holdfast.LostError{Name: s.lease.Name(), Token: s.lease.Token(), Cause: holdfast.MaxHold}, now)
 	case now.Add(left) > s.until.Add(left/100):
 		s.until, s.given = now.Add(left), left
@@ -88,10 +88,10 @@ func (s *supervisor) stop(why error, now guard.Instant) {
 // enough fires when the job has run for --max-hold. The ticker sees that too, in case the
 // machine was suspended.
 func (s *supervisor) enough() <-chan time.Time {
-	if s.most == 0 {
+	if s.maxHold == 0 {
 		return nil
 	}
-	return time.After(max(0, s.most.Sub(guard.Now())))
+	return time.After(max(0, s.maxHold.Sub(guard.Now())))
 }
 
 // pass hands a signal on to the command.

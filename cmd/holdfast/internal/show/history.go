@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
@@ -43,7 +43,7 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 		q.Since = time.Now().Add(-since)
 	}
 	var page story
-	entries := []look.EntryJSON{}
+	entries := []inspect.EntryJSON{}
 	for e, err := range journal.Read(ctx, store, q) {
 		switch {
 		case errors.Is(err, journal.ErrEntry):
@@ -53,7 +53,7 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 			return err
 		case a.Output == "json":
 			if e.Name == name {
-				entries = append(entries, look.NewEntryJSON(e))
+				entries = append(entries, inspect.NewEntryJSON(e))
 			}
 		default:
 			page.take(e)
@@ -131,7 +131,7 @@ func (s *story) take(e journal.Entry) {
 	default:
 		row.at, row.held, row.ending = e.At.Add(-e.Held), console.Shortly(e.Held), string(e.Event)
 		if e.Event != journal.Released {
-			row.ending = look.CauseText(e.Cause, e.Reason)
+			row.ending = inspect.CauseText(e.Cause, e.Reason)
 			if e.Event == journal.Lost {
 				row.ending = "lost: " + row.ending
 			}
@@ -162,7 +162,7 @@ func (s *story) print(screen console.Screen, n int) {
 	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
 	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
 	for _, c := range s.rows[:min(n, len(s.rows))] {
-		rows = append(rows, []string{console.Stamp(c.at), view.Text(c.owner), c.waited, c.held, look.TokenText(c.token), view.Text(c.ending) + c.code})
+		rows = append(rows, []string{console.Stamp(c.at), view.Text(c.owner), c.waited, c.held, inspect.TokenText(c.token), view.Text(c.ending) + c.code})
 	}
 	console.PrintTable(screen, rows)
 }
@@ -204,8 +204,8 @@ func watch(ctx context.Context, a *cli.App, store driver.Store, prefix string) e
 
 func printEntry(a *cli.App, e journal.Entry) error {
 	if a.Output == "json" {
-		return console.PrintJSONLine(a.Stdout, look.NewEntryJSON(e))
+		return console.PrintJSONLine(a.Stdout, inspect.NewEntryJSON(e))
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s  %s\n", console.Stamp(e.At), view.Text(look.EntryText(e))) // any writer of the journal can put any cause there
+	_, err := fmt.Fprintf(a.Stdout, "%s  %s\n", console.Stamp(e.At), view.Text(inspect.EntryText(e))) // any writer of the journal can put any cause there
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
@@ -32,13 +32,13 @@ func LsCommand(a *cli.App) *cobra.Command {
 }
 
 func ls(ctx context.Context, a *cli.App, client *connect.Session, prefix string, all, problems bool) error {
-	states, refused, err := look.All(ctx, a, client, prefix)
+	states, refused, err := inspect.All(ctx, a, client, prefix)
 	if err != nil {
 		return err
 	}
-	states = slices.DeleteFunc(states, func(s *look.View) bool { return s.Refused != nil })
+	states = slices.DeleteFunc(states, func(s *inspect.View) bool { return s.Refused != nil })
 	used := len(states)
-	states = slices.DeleteFunc(states, func(s *look.View) bool {
+	states = slices.DeleteFunc(states, func(s *inspect.View) bool {
 		return !all && s.Holder == nil && s.Waiting == 0 || problems && s.Problem() == ""
 	})
 	out := make([]*view.State, len(states))
@@ -51,18 +51,18 @@ func ls(ctx context.Context, a *cli.App, client *connect.Session, prefix string,
 	} else if hidden > 0 {
 		a.Say("%d held, waited for or in cool-down, %d free (--all lists them)", len(states), hidden)
 	}
-	return errors.Join(err, look.LeftOut(refused))
+	return errors.Join(err, inspect.LeftOut(refused))
 }
 
-func printStates(s console.Screen, states []*look.View) {
+func printStates(s console.Screen, states []*inspect.View) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
-	if slices.ContainsFunc(states, func(v *look.View) bool { return v.Problem() != "" }) {
+	if slices.ContainsFunc(states, func(v *inspect.View) bool { return v.Problem() != "" }) {
 		rows[0] = append(rows[0], "PROBLEM")
 	}
 	for _, state := range states {
 		row := []string{
-			view.Text(state.Name), state.Holders(), look.HeldText(state.Holder), look.RemainingText(state.Holder),
-			fmt.Sprint(state.Waiting), look.TokenText(state.Token), s.Paint(console.Bad, state.Problem()),
+			view.Text(state.Name), state.Holders(), inspect.HeldText(state.Holder), inspect.RemainingText(state.Holder),
+			fmt.Sprint(state.Waiting), inspect.TokenText(state.Token), s.Paint(console.Bad, state.Problem()),
 		}
 		rows = append(rows, row[:len(rows[0])])
 	}
@@ -79,9 +79,9 @@ func Command(a *cli.App) *cobra.Command {
 }
 
 func show(ctx context.Context, a *cli.App, client *connect.Session, name string) error {
-	state, err := look.At(ctx, a, client, name)
+	state, err := inspect.At(ctx, a, client, name)
 	if err != nil {
 		return err
 	}
-	return a.Print(state.JSON(), func(s console.Screen) { look.PrintState(s, state) })
+	return a.Print(state.JSON(), func(s console.Screen) { inspect.PrintState(s, state) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 )
 
 // Narrator turns the library's events into messages: outages always, the others with
@@ -62,7 +62,7 @@ func (n *Narrator) Event(e holdfast.Event) {
 	case holdfast.Recalled:
 		n.detail("recalled: another process waits for %s", e.Name)
 	case holdfast.Lost:
-		n.detail("lost %s: %s", e.Name, look.CauseText(e.Cause, e.Reason))
+		n.detail("lost %s: %s", e.Name, inspect.CauseText(e.Cause, e.Reason))
 		n.ended()
 	case holdfast.Released:
 		n.detail("released %s after %s", e.Name, console.Duration(e.Held))

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/order"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/operate"
 	"github.com/spf13/pflag"
 )
 
@@ -30,7 +30,7 @@ type Options struct {
 	BusyCode int
 	Replicas int
 	Kind     Kind
-	Steal    order.Options // the holder to take the name from; no tenure: none
+	Steal    operate.Options // the holder to take the name from; no tenure: none
 	Details  Details
 	Silent   bool   // write no journal
 	Status   string // file for the state; empty: none
@@ -86,7 +86,7 @@ func (o *Options) checkSteal(given func(flag string) bool) error {
 	switch {
 	case !given("steal"):
 		return nil
-	case !order.IsHash(o.Steal.Tenure):
+	case !operate.IsHash(o.Steal.Tenure):
 		return cli.Usagef("--steal wants the hash of the holder, 10 hex digits; 'holdfast show' prints it")
 	case strings.TrimSpace(o.Steal.Reason) == "":
 		return cli.Usagef("--steal needs --reason TEXT: the holder that loses the lock reads it")

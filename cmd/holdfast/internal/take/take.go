@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
@@ -89,7 +89,7 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 		if late {
 			known = client.Usual.About(state)
 		}
-		text = look.HolderText(state, false, known) + look.WaitersText(state)
+		text = inspect.HolderText(state, false, known) + inspect.WaitersText(state)
 	} else if isHeld && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
@@ -193,10 +193,10 @@ func ShowWait(ctx context.Context, a *cli.App, client *connect.Session, name str
 // on time". The place comes first, so that a narrow terminal does not cut it off.
 // expected is the time until our turn; 0: unknown.
 func waitText(name string, state *admin.State, brief bool, known *diagnose.Options, expected time.Duration) string {
-	text := fmt.Sprintf("%s is %s", name, look.HolderText(state, brief, known))
+	text := fmt.Sprintf("%s is %s", name, inspect.HolderText(state, brief, known))
 	before := connect.WaitersBefore(state)
 	if before < 0 {
-		return text + look.WaitersText(state)
+		return text + inspect.WaitersText(state)
 	}
 	place := console.Ordinal(before+1) + " in the queue"
 	if expected > 0 {

@@ -10,23 +10,23 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // topRow is a name and what is to be said of it.
 type topRow struct {
-	*look.View
+	*inspect.View
 	rank int    // 0 is the worst
 	bad  bool   // it needs attention
 	why  string // in a sentence; may be empty
 }
 
 // model is what is on the screen. Bubble Tea calls its methods one after the
-// other; only look and lookAt run beside them, and touch nothing of it. view.go draws it.
+// other; only survey and read run beside them, and touch nothing of it. view.go draws it.
 type model struct {
-	look   func() topSeen
-	lookAt func(name string) topDetail
+	survey func() topSeen
+	read   func(name string) topDetail
 	server string
 	prefix string
 	every  time.Duration
@@ -75,12 +75,12 @@ type (
 
 func newModel(ctx context.Context, a *cli.App, client *connect.Session, o options, prefix string) *model {
 	m := &model{server: cli.PublicURL(a.RedisURL), prefix: prefix, every: o.interval, all: o.all, sort: o.sort, now: time.Now}
-	m.look = func() topSeen {
+	m.survey = func() topSeen {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		return lookAtAll(ctx, a, client, prefix)
+		return surveyAll(ctx, a, client, prefix)
 	}
-	m.lookAt = func(name string) topDetail {
+	m.read = func(name string) topDetail {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		return topDetail{name, stateLines(ctx, a, client, name, m.colour)}
@@ -89,19 +89,19 @@ func newModel(ctx context.Context, a *cli.App, client *connect.Session, o option
 }
 
 // Init starts the updates and the countdown.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.lookNow(), second()) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.surveyNow(), second()) }
 
-func (m *model) lookNow() tea.Cmd {
-	look := m.look
-	return func() tea.Msg { return look() }
+func (m *model) surveyNow() tea.Cmd {
+	survey := m.survey
+	return func() tea.Msg { return survey() }
 }
 
-func (m *model) lookAtNow() tea.Cmd {
-	name, lookAt := m.detail, m.lookAt
+func (m *model) readNow() tea.Cmd {
+	name, read := m.detail, m.read
 	if name == "" {
 		return nil
 	}
-	return func() tea.Msg { return lookAt(name) }
+	return func() tea.Msg { return read(name) }
 }
 
 func second() tea.Cmd {
@@ -119,13 +119,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if !m.paused {
 			m.take(msg)
 		}
-		return m, tea.Batch(m.lookAtNow(), tea.Tick(m.every, func(time.Time) tea.Msg { return topDue{} }))
+		return m, tea.Batch(m.readNow(), tea.Tick(m.every, func(time.Time) tea.Msg { return topDue{} }))
 	case topDetail:
 		if msg.name == m.detail && !m.paused {
 			m.lines = msg.lines
 		}
 	case topDue:
-		return m, m.lookNow()
+		return m, m.surveyNow()
 	case tea.PasteMsg:
 		if m.typing {
 			m.narrow(m.filter + view.Text(msg.Content))
@@ -276,8 +276,8 @@ func (m *model) detailKey(pressed string) tea.Cmd {
 
 // open shows the details of the name under the cursor.
 func (m *model) open() tea.Cmd {
-	m.detail, m.lines, m.scrolled = m.chosen(), []string{"looking ..."}, 0
-	return m.lookAtNow()
+	m.detail, m.lines, m.scrolled = m.chosen(), []string{"reading ..."}, 0
+	return m.readNow()
 }
 
 // typed takes in a key while the filter is typed.

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -26,8 +26,8 @@ import (
 
 const (
 	defaultInterval = 2 * time.Second
-	leastInterval   = 500 * time.Millisecond
-	mostInterval    = time.Minute
+	minInterval     = 500 * time.Millisecond
+	maxInterval     = time.Minute
 	timeout         = 10 * time.Second
 )
 
@@ -42,8 +42,8 @@ type options struct {
 func Command(a *cli.App) *cobra.Command {
 	var o options
 	cmd := a.Command("top [PREFIX]", "Show all locks in the terminal, updated every 2 s", cli.MaybeOne, func(ctx context.Context, args []string) error {
-		if o.interval < leastInterval || o.interval > mostInterval {
-			return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, leastInterval, mostInterval)
+		if o.interval < minInterval || o.interval > maxInterval {
+			return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, minInterval, maxInterval)
 		}
 		prefix := strings.Join(args, "")
 		if o.once || !interactive(a) {
@@ -67,7 +67,7 @@ func interactive(a *cli.App) bool {
 
 func topOnce(ctx context.Context, a *cli.App, client *connect.Session, o options, prefix string) error {
 	m := newModel(ctx, a, client, o, prefix)
-	seen := m.look()
+	seen := m.survey()
 	if seen.err != nil {
 		return seen.err
 	}
@@ -78,7 +78,7 @@ func topOnce(ctx context.Context, a *cli.App, client *connect.Session, o options
 		m.width = s.Width
 	}
 	s.Printf("%s\n%s", m.summary(), m.table(0))
-	return look.LeftOut(seen.refused)
+	return inspect.LeftOut(seen.refused)
 }
 
 // top draws until q. What is said meanwhile would spoil the picture, and is not.
@@ -104,9 +104,9 @@ func top(ctx context.Context, a *cli.App, o options, prefix string) error {
 	return nil
 }
 
-// lookAtAll reads all names with a prefix.
-func lookAtAll(ctx context.Context, a *cli.App, client *connect.Session, prefix string) topSeen {
-	states, refused, err := look.All(ctx, a, client, prefix)
+// surveyAll reads all names with a prefix.
+func surveyAll(ctx context.Context, a *cli.App, client *connect.Session, prefix string) topSeen {
+	states, refused, err := inspect.All(ctx, a, client, prefix)
 	seen := topSeen{refused: refused, err: err}
 	for _, state := range states {
 		seen.rows = append(seen.rows, newTopRow(state))
@@ -116,17 +116,17 @@ func lookAtAll(ctx context.Context, a *cli.App, client *connect.Session, prefix 
 
 // stateLines are what 'holdfast show' prints of a name.
 func stateLines(ctx context.Context, a *cli.App, client *connect.Session, name string, colour bool) []string {
-	state, err := look.At(ctx, a, client, name)
+	state, err := inspect.At(ctx, a, client, name)
 	if err != nil {
 		return []string{view.Text(a.Explain(err))}
 	}
 	var text bytes.Buffer
-	look.PrintState(console.Screen{W: &text, Colour: colour}, state)
+	inspect.PrintState(console.Screen{W: &text, Colour: colour}, state)
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 }
 
 // newTopRow is a name with its worst problem.
-func newTopRow(v *look.View) topRow {
+func newTopRow(v *inspect.View) topRow {
 	codes := diagnose.Codes()
 	if len(v.Reasons) == 0 { // free, without waiters
 		return topRow{View: v, rank: len(codes)}

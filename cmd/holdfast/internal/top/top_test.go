@@ -12,15 +12,15 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 )
 
 // watched is a model that nobody feeds but the test.
 func watched(width, height int, states ...*admin.State) *model {
 	now := time.Unix(1e9, 0)
 	m := &model{server: "redis://test", sort: "problem", every: time.Second, now: func() time.Time { return now }, width: width, height: height}
-	m.look = func() topSeen { return topSeen{} }
-	m.lookAt = func(name string) topDetail { return topDetail{name, []string{"all about " + name}} }
+	m.survey = func() topSeen { return topSeen{} }
+	m.read = func(name string) topDetail { return topDetail{name, []string{"all about " + name}} }
 	var seen topSeen
 	for _, s := range states {
 		seen.rows = append(seen.rows, rowOf(s))
@@ -40,7 +40,7 @@ func aState(name string, left, ttl time.Duration, waiting int) *admin.State {
 }
 
 func rowOf(s *admin.State) topRow {
-	return newTopRow(&look.View{State: s, Reasons: diagnose.State(s, nil)})
+	return newTopRow(&inspect.View{State: s, Reasons: diagnose.State(s, nil)})
 }
 
 func freeState(name string) *admin.State {

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
@@ -149,10 +149,10 @@ func (m *model) footer() string {
 
 // column is one column of the table.
 type column struct {
-	head  string
-	least int // width of the screen from which on it is shown
-	most  int // its width, as a part of the screen's: 1/most; 0: what it needs
-	cell  func(r topRow, since time.Duration) string
+	head      string
+	minScreen int // width of the screen from which on it is shown
+	share     int // its width, as a part of the screen's: 1/most; 0: what it needs
+	cell      func(r topRow, since time.Duration) string
 }
 
 var allColumns = []column{
@@ -166,7 +166,7 @@ var allColumns = []column{
 	}},
 	{"LEFT", 20, 0, func(r topRow, since time.Duration) string {
 		if r.Holder == nil || r.Holder.Remaining < 0 {
-			return look.RemainingText(r.Holder)
+			return inspect.RemainingText(r.Holder)
 		}
 		return console.Age(max(0, r.Holder.Remaining-since).Truncate(100 * time.Millisecond))
 	}},
@@ -187,7 +187,7 @@ func (m *model) table(page int) string {
 	}
 	cells := make([][]string, len(rows)+1)
 	for _, c := range allColumns {
-		if m.width > 0 && m.width < c.least {
+		if m.width > 0 && m.width < c.minScreen {
 			continue
 		}
 		cells[0] = append(cells[0], c.head)
@@ -214,8 +214,8 @@ func (m *model) table(page int) string {
 }
 
 func (m *model) fitted(c column, text string) string {
-	if m.width > 0 && c.most > 0 {
-		return ansi.Truncate(text, max(10, m.width/c.most), "~")
+	if m.width > 0 && c.share > 0 {
+		return ansi.Truncate(text, max(10, m.width/c.share), "~")
 	}
 	return text
 }

@@ -59,7 +59,7 @@ var labels = [noteCount]string{
 	tickNote: "a tick passes", expires: "L of a node expires", endsEarly: "L of a node ends early", restartKeeps: "a node is restarted with its data",
 	restartForgets: "a node is restarted without L and F", restartEmpty: "a node is restarted empty",
 	noticesRestart: "it notices that it was restarted", lockDoubled: "a lock is doubled", twinRuns: "its second run",
-	noMember: "no member", sitsOut: "sits out", grantedBefore: "granted as before", voteHeld: "held", voteGiven: "granted",
+	noMember: "no member", sitsOut: "no vote", grantedBefore: "granted as before", voteHeld: "held", voteGiven: "granted",
 	lockRuns: "lock runs on a node", voteHeard: "a vote is heard", majority: "a majority granted", gaveMore: "one gave more than T: it can't count",
 	raiseSent: "raise sent", raiseRuns: "raise runs on a node", raiseDone: "raised", raiseLost: "not raised", raiseHeard: "raised is heard",
 	won: "won", tooLate: "won when its time was over: undone", lateVoteUndone: "it is too late: unlock sent",

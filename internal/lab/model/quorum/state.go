@@ -253,7 +253,7 @@ func (m *Model) Print(s *State) string {
 		}
 		fmt.Fprintf(&b, " F=%d", n.F)
 		if n.Out > 0 {
-			fmt.Fprintf(&b, " sits out %d", n.Out)
+			fmt.Fprintf(&b, " no vote %d", n.Out)
 		}
 		for k := range m.Client {
 			v := &n.Votes[k]

@@ -1,10 +1,10 @@
--- quorum_lock, SHA a375a19060ccea44949ea5f34e6a1a166df6ee0f, of the text behind the empty line
+-- quorum_lock, SHA 202ffc9a5782d5719239ff6e6466727f8ba15eda, of the text behind the empty line
 
 -- quorum_lock: asks one node for its vote for an id.
 -- KEYS lock fence marker wanted
 -- ARGV id, proposed token, quorum-id, ms within which a waiting caller asks again (0: it does not wait)
 -- answers granted (token, size of the block, time, run), held (holder, remaining ms, 0, time, '', run),
---   sits out (ms, time, run), no member (quorum-id, time, run)
+--   no vote (ms, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
@@ -39,7 +39,7 @@ if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of 
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 if ttl > 60000 then
-  return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')
+  return redis.error_reply('HOLDFAST the ttl is longer than a restarted node gives no vote')
 end
 -- quorum_read_fence: reads the fence key of a node.
 -- needs: lock, fence, us   gives: token_now, newest_token
@@ -58,7 +58,7 @@ newest_token = tonumber(newest_token)
 
 if restarted then redis.call('SET', marker, marked) end
 if us < till then
-  return {'sits out', math.ceil((till - us) / 1000), us, run}
+  return {'no vote', math.ceil((till - us) / 1000), us, run}
 end
 if holder then
   local whose, token = string.match(holder, '^(.*):(%d+)$')

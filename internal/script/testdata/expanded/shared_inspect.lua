@@ -1,4 +1,4 @@
--- shared_inspect, SHA 6812de26d853a14b4634131d53d916c14601e541, of the text behind the empty line
+-- shared_inspect, SHA 346faf0be6d8bd4c15ba3abadd9f2d1423bb9ac6, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -31,7 +31,7 @@ local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 -- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
-local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
   local value = redis.call('GET', lock)

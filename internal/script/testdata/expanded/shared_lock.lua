@@ -1,4 +1,4 @@
--- shared_lock, SHA 081a9d0b758944b01270ecdee35ae5d55d985874, of the text behind the empty line
+-- shared_lock, SHA 6e97325e6b0a10c2841665c315a42ffb6187dcda, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -35,7 +35,7 @@ local kind, weight = kind_of(id), weight_of(id)
 -- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
-local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
   local value = redis.call('GET', lock)
@@ -360,10 +360,10 @@ else
 end
     end
   end
-  local notified = tonumber(seen[4] or 0)
+  local asked = tonumber(seen[4] or 0)
   if first and plan.first and (plan.first == mine or plan.first ~= seen[3]) then
-    notified = us
-    redis.call('HSET', lock, 'head', plan.first, 'notified', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
+    asked = us
+    redis.call('HSET', lock, 'head', plan.first, 'asked', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
     -- Again: if the clock steps back within a script, the lock key may have expired and been created again.
     redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
@@ -396,7 +396,7 @@ end
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
     publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, 667)))
   end
-  return token, first, left, notified
+  return token, first, left, asked
 end
 
 if waiting == 0 and fits then

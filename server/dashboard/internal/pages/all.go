@@ -4,13 +4,13 @@ import "net/http"
 
 // Pages are all pages, in the order of the navigation.
 var Pages = []Page{
-	{Path: "/{$}", Name: "overview", Title: "Overview", Icon: "overview", Charts: true, Look: true, content: overview},
-	{Path: "/locks", Name: "locks", Title: "Locks", Icon: "held", Look: true, content: locks},
+	{Path: "/{$}", Name: "overview", Title: "Overview", Icon: "overview", Charts: true, Live: true, content: overview},
+	{Path: "/locks", Name: "locks", Title: "Locks", Icon: "held", Live: true, content: locks},
 	{Path: "/lock", Name: "lock", Title: "Locks", content: lock},
-	{Path: "/processes", Name: "processes", Title: "Processes", Icon: "process", Look: true, content: processes},
-	{Path: "/problems", Name: "problems", Title: "Problems", Icon: "watch", Look: true, content: problems},
+	{Path: "/processes", Name: "processes", Title: "Processes", Icon: "process", Live: true, content: processes},
+	{Path: "/problems", Name: "problems", Title: "Problems", Icon: "watch", Live: true, content: problems},
 	{Path: "/events", Name: "events", Title: "Events", Icon: "events", content: events},
-	{Path: "/elections", Name: "elections", Title: "Elections", Icon: "election", Look: true, content: elections},
+	{Path: "/elections", Name: "elections", Title: "Elections", Icon: "election", Live: true, content: elections},
 	{Path: "/jobs", Name: "jobs", Title: "Jobs", Icon: "jobs", content: jobs},
 	{Path: "/redis", Name: "redis", Title: "Redis", Icon: "redis", content: redis},
 	Nowhere,

@@ -20,7 +20,7 @@ func newBar(h *admin.Holder, at time.Time) *ttlBar {
 	if h == nil {
 		return nil
 	}
-	b := &ttlBar{Left: h.Remaining, TTL: seen.Life(h)}
+	b := &ttlBar{Left: h.Remaining, TTL: seen.EffectiveTTL(h)}
 	if b.Left < 0 {
 		return b
 	}

@@ -52,8 +52,8 @@ type sheet struct {
 }
 
 const (
-	firstLook = 3 * time.Second   // how long a page waits for the first picture
-	madeFor   = seen.Interval / 2 // as old as a page may be that another is given, too
+	firstPicture = 3 * time.Second   // how long a page waits for the first picture
+	madeFor      = seen.Interval / 2 // as old as a page may be that another is given, too
 )
 
 //go:embed templates
@@ -62,7 +62,7 @@ var templateFiles embed.FS
 // New makes a Board of some pages, in the order of the navigation.
 func New(c Config, pages []Page) *Board {
 	b := &Board{Config: c, pages: pages, templates: map[string]*template.Template{}}
-	b.made.Most, b.recent.Most, b.records.Most, b.checks.Most = 64, 1000, 1, 1
+	b.made.Max, b.recent.Max, b.records.Max, b.checks.Max = 64, 1000, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
 		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour, "whyNot": whyNot,
@@ -85,7 +85,7 @@ func New(c Config, pages []Page) *Board {
 
 // Serve shows a page.
 func (b *Board) Serve(w http.ResponseWriter, r *http.Request, page Page) {
-	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
+	ctx, cancel := context.WithTimeout(r.Context(), firstPicture)
 	p := b.Sampler.Latest(ctx)
 	cancel()
 	var made sheet

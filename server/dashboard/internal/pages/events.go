@@ -50,14 +50,14 @@ var kinds = []struct {
 	{journal.Dropped, "watch", "warn"},
 }
 
-const looked = 4 // of kinds
+const unwritten = 4 // of kinds
 
 func events(v *visit) any {
 	page := &eventsPage{visit: v, What: v.query.Get("what")}
 	entries := happened(page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
 	for i, k := range kinds {
-		if page.Written || i < looked && (v.Quorum == "" || k.event != journal.Asked) {
+		if page.Written || i < unwritten && (v.Quorum == "" || k.event != journal.Asked) {
 			text := string(k.event)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}

@@ -37,8 +37,8 @@ type verbForm struct {
 	Verb string
 }
 
-// mostShown is how many holders are shown of a name, and how many waiters.
-const mostShown = 50
+// maxShown is how many holders are shown of a name, and how many waiters.
+const maxShown = 50
 
 func lock(v *visit) any {
 	page := newLockPage(v, v.query.Get("name"))
@@ -73,8 +73,8 @@ func newLockPage(v *visit, name string) *lockPage {
 	if len(page.Holders) == 0 && l.Holder != nil { // in cool-down
 		page.Holders = []admin.Holder{*l.Holder}
 	}
-	page.Holders = page.Holders[:min(len(page.Holders), mostShown)]
-	page.Waiters = l.Waiters[:min(len(l.Waiters), mostShown)]
+	page.Holders = page.Holders[:min(len(page.Holders), maxShown)]
+	page.Waiters = l.Waiters[:min(len(l.Waiters), maxShown)]
 	page.More = l.Waiting - len(page.Waiters)
 	page.Shared = l.Kind == holdfast.KindSemaphore || l.Kind == holdfast.KindRWMutex
 	if l.Held() && !page.Shared {

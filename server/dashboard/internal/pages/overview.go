@@ -17,7 +17,7 @@ type overviewPage struct {
 	Charts   []chart
 	Troubles []problem
 	More     int // problems that are not shown
-	Lines    []*seen.Lock
+	Queues   []*seen.Lock
 	Oldest   []*seen.Lock
 	Written  bool // hand-overs, waits and losses are the journal's
 	Began    time.Time
@@ -51,7 +51,7 @@ func overview(v *visit) any {
 	if o.More = len(o.Troubles) - few; o.More > 0 {
 		o.Troubles = o.Troubles[:few]
 	}
-	o.Lines = top(p, func(l *seen.Lock) bool { return l.Waiting > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Waiting, a.Waiting) })
+	o.Queues = top(p, func(l *seen.Lock) bool { return l.Waiting > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	o.Oldest = top(p, func(l *seen.Lock) bool { return l.Held() && l.Holder.Held > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Holder.Held, a.Holder.Held) })
 
 	v.Sampler.Remembers(func(past *seen.Past) {

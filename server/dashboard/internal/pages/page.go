@@ -16,7 +16,7 @@ type Page struct {
 	Title   string // of the page that the navigation marks
 	Icon    string // in the navigation; empty: the page is not in it
 	Charts  bool
-	Look    bool // it shows the newest poll, and nothing before the first
+	Live    bool // it shows the newest poll, and nothing before the first
 	content func(*visit) any
 }
 

@@ -15,9 +15,9 @@ type redisPage struct {
 }
 
 const (
-	checkFor   = time.Minute      // the server is examined at most once a minute
-	checkAnew  = 10 * time.Second // or when somebody asks again, and then not sooner than after this
-	checkLimit = 8 * time.Second
+	checkFor     = time.Minute      // the server is examined at most once a minute
+	recheckAfter = 10 * time.Second // or when somebody asks again, and then not sooner than after this
+	checkLimit   = 8 * time.Second
 )
 
 // examine checks the server unless that was done within a time.
@@ -31,6 +31,6 @@ func examine(b *Board, within time.Duration) memo.Answer[[]doctor.Result] {
 }
 
 // CheckAgain examines the server for the page Redis.
-func CheckAgain(b *Board) { examine(b, checkAnew) }
+func CheckAgain(b *Board) { examine(b, recheckAfter) }
 
 func redis(v *visit) any { return &redisPage{v, examine(v.Board, checkFor)} }

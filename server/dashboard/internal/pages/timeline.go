@@ -29,8 +29,8 @@ type bar struct {
 }
 
 const (
-	mostLanes = 8
-	mostHolds = 20
+	maxLanes = 8
+	maxHolds = 20
 )
 
 // timelineOf is the journal's, or without it what was seen.
@@ -67,7 +67,7 @@ func (t *timeline) draw(holds []seen.Hold, now time.Time) {
 		t.place(bar{h, x, width}, now)
 	}
 	slices.Reverse(holds)
-	t.Holds = holds[:min(len(holds), mostHolds)]
+	t.Holds = holds[:min(len(holds), maxHolds)]
 }
 
 func byStart(a, b seen.Hold) int { return a.From.Compare(b.From) }
@@ -85,7 +85,7 @@ func (t *timeline) place(b bar, now time.Time) {
 			return
 		}
 	}
-	if len(t.Lanes) < mostLanes {
+	if len(t.Lanes) < maxLanes {
 		t.Lanes = append(t.Lanes, []bar{b})
 	}
 }

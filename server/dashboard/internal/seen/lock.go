@@ -115,9 +115,9 @@ func (l *Lock) Granted() time.Time {
 	return l.Seen
 }
 
-// Life is what a tenure has from one renewal to the next: its ttl, or at first the
+// EffectiveTTL is what a tenure has from one renewal to the next: its ttl, or at first the
 // claim window.
-func Life(h *admin.Holder) time.Duration {
+func EffectiveTTL(h *admin.Holder) time.Duration {
 	if w := min(h.TTL, protocol.ClaimWindow); h.Remaining <= w && h.Held < w {
 		return w
 	}

@@ -16,10 +16,10 @@ import (
 const Remembered = 10 * time.Minute
 
 const (
-	mostEvents = 500
-	mostHolds  = 60 // of a name
-	mostWaits  = 4096
-	recentGap  = 15 * time.Second // two pictures farther apart than this tell nothing of what was between
+	maxEvents = 500
+	maxHolds  = 60 // of a name
+	maxWaits  = 4096
+	recentGap = 15 * time.Second // two pictures farther apart than this tell nothing of what was between
 )
 
 // Past is what is remembered of the past, bounded in every direction. The sampler's mutex
@@ -144,7 +144,7 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.Seen.Sub(began))
 		}
-		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign}), mostHolds)
+		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign}), maxHolds)
 		if continuous && tell {
 			p.granted(stood || len(was) > 0, stood, lasted, now.Seen)
 			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
@@ -178,7 +178,7 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 	}
 	// A holder that was not late may have renewed and released since. A survey takes time,
 	// so its moment can be later than the moment at which the time remained.
-	if expiry := before.Seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < Life(&h)/3 && expiry.Before(now.Seen.Add(Interval)) {
+	if expiry := before.Seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < EffectiveTTL(&h)/3 && expiry.Before(now.Seen.Add(Interval)) {
 		what, at = journal.Lost, expiry
 		if tell {
 			p.point(now.Seen).Lost++
@@ -217,9 +217,9 @@ func (p *Past) add(e journal.Entry) { p.Events = append(p.Events, e) }
 
 // forget drops what is too old.
 func (p *Past) forget(now *Picture) {
-	p.Events = newest(p.Events, mostEvents)
+	p.Events = newest(p.Events, maxEvents)
 	old := now.At.Add(-Remembered)
-	p.waits = newest(slices.DeleteFunc(p.waits, func(w wait) bool { return w.at.Before(old) }), mostWaits)
+	p.waits = newest(slices.DeleteFunc(p.waits, func(w wait) bool { return w.at.Before(old) }), maxWaits)
 	p.Points = slices.DeleteFunc(p.Points, func(q Point) bool { return q.Second < old.Unix() })
 	for name, holds := range p.Holds {
 		last := holds[len(holds)-1]

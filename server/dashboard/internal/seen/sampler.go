@@ -98,7 +98,7 @@ func (s *Sampler) run() {
 	for {
 		began := time.Now()
 		bounded, stop := context.WithTimeout(ctx, max(patience, 3*last))
-		seen, err := look(bounded, s.from, s.prefix)
+		seen, err := survey(bounded, s.from, s.prefix)
 		stop()
 		last = time.Since(began)
 		if !s.show(seen, err) {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
-// look makes a picture of all names below a prefix.
-func look(ctx context.Context, from admin.Reader, prefix string) (*Picture, error) {
+// survey makes a picture of all names below a prefix.
+func survey(ctx context.Context, from admin.Reader, prefix string) (*Picture, error) {
 	began := time.Now()
 	found, err := from.Survey(ctx, prefix)
 	if err != nil {

@@ -1,4 +1,4 @@
-package order
+package operate
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/spf13/cobra"
 )
 
@@ -38,7 +38,7 @@ func resize(ctx context.Context, a *cli.App, client *connect.Session, name strin
 	case state.Used > state.Size:
 		a.Say("%s now has %s, and %d are held: no caller gets one until %d are returned", name, console.Several(state.Size, "permit"), state.Used, state.Used-state.Size+1)
 	default:
-		a.Say("%s: %s are held", name, look.UseText(state))
+		a.Say("%s: %s are held", name, inspect.UseText(state))
 	}
 	return nil
 }

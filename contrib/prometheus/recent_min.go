@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// least is the least of the values noted in the last minutes, which unlike a gauge that
+// recentMin is the least of the values noted in the last minutes, which unlike a gauge that
 // every scrape sets back any number of scrapers may read.
-type least struct {
+type recentMin struct {
 	mu      sync.Mutex
 	minutes [5]struct {
 		minute int64 // since 1970
@@ -15,7 +15,7 @@ type least struct {
 	}
 }
 
-func (l *least) note(value float64) {
+func (l *recentMin) note(value float64) {
 	minute := time.Now().Unix() / 60
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,7 +27,7 @@ func (l *least) note(value float64) {
 }
 
 // of is the least value of late; known is false when none was noted.
-func (l *least) of(now time.Time) (value float64, known bool) {
+func (l *recentMin) of(now time.Time) (value float64, known bool) {
 	minute := now.Unix() / 60
 	l.mu.Lock()
 	defer l.mu.Unlock()

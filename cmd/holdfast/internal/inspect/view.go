@@ -1,6 +1,6 @@
-// Package look reads the state of names and puts it into words, for several commands. It does
+// Package inspect reads the state of names and puts it into words, for several commands. It does
 // the same for entries of the journal.
-package look
+package inspect
 
 import (
 	"context"
@@ -83,17 +83,17 @@ func LeftOut(refused []error) error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
+		return fmt.Errorf("1 name is left out: %w", withoutPrefix{refused[0]})
 	}
-	return fmt.Errorf("%d names are left out; the first: %w", len(refused), bare{refused[0]})
+	return fmt.Errorf("%d names are left out; the first: %w", len(refused), withoutPrefix{refused[0]})
 }
 
-// bare is an error of the library without its name in front.
-type bare struct{ error }
+// withoutPrefix is an error of the library without its name in front.
+type withoutPrefix struct{ error }
 
-func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
+func (b withoutPrefix) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
 
-func (b bare) Unwrap() error { return b.error }
+func (b withoutPrefix) Unwrap() error { return b.error }
 
 // Problem is the codes that need attention, or nothing.
 func (v *View) Problem() string {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package order
+package operate
 
 import (
 	"strings"

@@ -1,5 +1,5 @@
-// Package order is 'holdfast revoke', steal and resize, by which operators change locks.
-package order
+// Package operate has 'holdfast revoke', steal and resize, by which operators change locks.
+package operate
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// orderJSON is what -o json prints of an order. Its names are promised.
-type orderJSON struct {
-	Name     string       `json:"name"`
-	Tenure   string       `json:"tenure"`
-	Done     bool         `json:"done"`
-	Notified *int         `json:"notified"`
-	Holder   *orderHolder `json:"holder"`
+// revocationJSON is what -o json prints of a revocation. Its names are promised.
+type revocationJSON struct {
+	Name     string      `json:"name"`
+	Tenure   string      `json:"tenure"`
+	Done     bool        `json:"done"`
+	Notified *int        `json:"notified"`
+	Holder   *holderJSON `json:"holder"`
 }
 
-type orderHolder struct {
+type holderJSON struct {
 	Owner   string `json:"owner"`
 	Hash    string `json:"hash"`
 	Foreign bool   `json:"foreign"`
@@ -32,7 +32,7 @@ type orderHolder struct {
 
 // RevokeCommand is 'holdfast revoke'.
 func RevokeCommand(a *cli.App) *cobra.Command {
-	return orderCommand(a, "revoke", "Ask the holder of a lock to stop", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
+	return command(a, "revoke", "Ask the holder of a lock to stop", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
 		notified, err := client.Admin.Revoke(ctx, name, o.Tenure, o.Signed(a.Owner))
 		return &notified, err
 	})
@@ -40,19 +40,19 @@ func RevokeCommand(a *cli.App) *cobra.Command {
 
 // StealCommand is 'holdfast steal'.
 func StealCommand(a *cli.App) *cobra.Command {
-	return orderCommand(a, "steal", "Take a lock from its holder at once", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
+	return command(a, "steal", "Take a lock from its holder at once", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
 		return nil, client.Admin.Steal(ctx, name, o.Tenure, o.Signed(a.Owner))
 	})
 }
 
-// give revokes or steals a lease. notified is the number of subscribers that got the message;
+// call revokes or steals a lease. notified is the number of subscribers that got the message;
 // nil: none is sent.
-type give func(ctx context.Context, client *connect.Session, name string, o Options) (notified *int, err error)
+type call func(ctx context.Context, client *connect.Session, name string, o Options) (notified *int, err error)
 
-func orderCommand(a *cli.App, verb, short string, give give) *cobra.Command {
+func command(a *cli.App, verb, short string, give call) *cobra.Command {
 	var o Options
 	cmd := a.Command(verb+" NAME [--tenure HASH] [--reason TEXT]", short, cli.OneName, func(ctx context.Context, args []string) error {
-		return order(ctx, a, o, args[0], give)
+		return revoke(ctx, a, o, args[0], give)
 	})
 	cmd.Flags().StringVar(&o.Tenure, "tenure", "", "`HASH` of the holder, from 'holdfast show'")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "`TEXT` for the holder: why, at most 200 bytes; the owner or user@host is added if it fits")
@@ -60,8 +60,8 @@ func orderCommand(a *cli.App, verb, short string, give give) *cobra.Command {
 	return cmd
 }
 
-// order gives an order and says what came of it.
-func order(ctx context.Context, a *cli.App, o Options, name string, give give) error {
+// revoke revokes or steals a lease and says what came of it.
+func revoke(ctx context.Context, a *cli.App, o Options, name string, give call) error {
 	var wrong []string
 	asks := asks(a)
 	if !IsHash(o.Tenure) && (o.Tenure != "" || !asks) {
@@ -84,12 +84,12 @@ func order(ctx context.Context, a *cli.App, o Options, name string, give give) e
 		}
 	}
 	notified, err := give(ctx, client, name, o)
-	out := orderJSON{Name: name, Tenure: o.Tenure, Done: err == nil}
+	out := revocationJSON{Name: name, Tenure: o.Tenure, Done: err == nil}
 	var other *holdfast.TenureError
 	switch {
 	case errors.As(err, &other):
 		if !other.Free && !other.Cooldown { // in cool-down Owner had the last hold
-			out.Holder = &orderHolder{other.Owner, other.Hash, other.Foreign}
+			out.Holder = &holderJSON{other.Owner, other.Hash, other.Foreign}
 		}
 	case err != nil:
 		return err

@@ -1,4 +1,4 @@
-package order
+package operate
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"golang.org/x/term"
 )
@@ -76,10 +76,10 @@ func printChoice(a *cli.App, state *admin.State, holders []admin.Holder) {
 	for i := range holders {
 		h := &holders[i]
 		part := ""
-		if text := look.PartText(h.Part); text != "" {
+		if text := inspect.PartText(h.Part); text != "" {
 			part = text + "  "
 		}
-		s.Printf("%3d  %s  %s%s  %s  %s\n", i+1, s.Paint(console.Bold, look.HolderName(h)), part, look.LeftText(h), h.Hash, view.Text(h.Details.String()))
+		s.Printf("%3d  %s  %s%s  %s  %s\n", i+1, s.Paint(console.Bold, inspect.HolderName(h)), part, inspect.LeftText(h), h.Hash, view.Text(h.Details.String()))
 	}
 	if more := state.Holding - len(holders); more > 0 {
 		s.Printf("     and %d more: select one with --tenure\n", more)
