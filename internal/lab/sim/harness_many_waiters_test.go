@@ -48,22 +48,32 @@ type ManyWaiters struct {
 
 	Tamper func(Step, *Fate) // to prove that a Crowd can fail; nil: nothing
 
-	random  *rand.Rand
-	lost    []time.Time
-	freezes map[*Link]bool
+	random *rand.Rand
+	lost   []time.Time
+}
+
+// lockedSource is randomness for several goroutines.
+type lockedSource struct {
+	rand.Source
+	mu sync.Mutex
+}
+
+func (s *lockedSource) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Source.Uint64()
 }
 
 const contendedName = "crowded"
 
 // NewManyWaiters draws one.
 func NewManyWaiters(seed uint64, want Wanted) *ManyWaiters {
-	r := rand.New(rand.NewPCG(seed, 0xc0))
+	r := rand.New(&lockedSource{Source: rand.NewPCG(seed, 0xc0)})
 	c := &ManyWaiters{
 		World: NewWorld(seed), Want: want, TTL: time.Duration(2+r.IntN(4)) * time.Second,
 		Processes: 2 + r.IntN(4), Clients: 1 + r.IntN(10), Callers: 1 + r.IntN(3),
 		Work: time.Duration(1+r.IntN(20)) * time.Millisecond, Rest: time.Duration(r.IntN(20_000)) * time.Millisecond,
 		Frozen: time.Duration(5+r.IntN(20)) * time.Second, Late: 1, Runs: 25 * time.Second, random: r,
-		freezes: map[*Link]bool{},
 	}
 	switch r.IntN(3) {
 	case 0:
@@ -99,10 +109,10 @@ func (c *ManyWaiters) Run() time.Duration {
 		for k := range c.Clients {
 			l := c.Process(fmt.Sprintf("p%d.%d", len(processes), k), holdfast.Options{TTL: c.TTL, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, 1)
 			links = append(links, l)
-			c.freezes[l] = len(processes) >= c.Dies && len(processes) < c.Dies+c.Freezes
+			freezes := len(processes) >= c.Dies && len(processes) < c.Dies+c.Freezes
 			for range callersEach {
 				own := rand.New(rand.NewPCG(c.random.Uint64(), 1))
-				callers.Go(func() { c.live(ctx, l, own) })
+				callers.Go(func() { c.live(ctx, l, c.Want == WantRead && freezes, own) })
 			}
 		}
 		processes = append(processes, links)
@@ -159,9 +169,9 @@ func (c *ManyWaiters) befall(holder *Link, processes [][]*Link) {
 }
 
 // live asks again and again until ctx ends.
-func (c *ManyWaiters) live(ctx context.Context, l *Link, r *rand.Rand) {
+func (c *ManyWaiters) live(ctx context.Context, l *Link, whole bool, r *rand.Rand) {
 	for ctx.Err() == nil {
-		held, lease, err := c.lock(ctx, l, false)
+		held, lease, err := c.lock(ctx, l, whole)
 		if err != nil {
 			return
 		}
@@ -182,7 +192,7 @@ func (c *ManyWaiters) lock(ctx context.Context, l *Link, whole bool) (*Held, *ho
 	switch part := (Part{}); c.Want {
 	case WantMutex, WantOwner, WantTerm:
 		h = c.Watch.Called(l, contendedName)
-		h.own = c.Want != WantMutex
+		c.Guard(func() { h.own = c.Want != WantMutex })
 		if c.Want == WantOwner {
 			m := l.Client.Mutex(contendedName)
 			m.Owner = "job"
@@ -192,7 +202,7 @@ func (c *ManyWaiters) lock(ctx context.Context, l *Link, whole bool) (*Held, *ho
 			ask = func() (*holdfast.Lease, error) { return l.Client.Election(contendedName).Campaign(ctx, l.Owner) }
 		}
 	default:
-		part.Write = whole || c.Want == WantWrite || c.Want == WantRead && c.freezes[l]
+		part.Write = whole || c.Want == WantWrite
 		if c.Want == WantPermits {
 			part = Part{Size: 2, N: map[bool]int{false: 1, true: 2}[whole]}
 		}

@@ -89,7 +89,7 @@ func TestQuorumDedicatedIsUndone(t *testing.T) {
 func TestQuorumLossOfABareMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
-		r.nodes[2].down = true
+		r.setDown(true, 2)
 		b := p.must(t, "n")
 		r.nodes[1].do(t, "DEL", "sim:n")
 		ends := b.lease.Remaining()

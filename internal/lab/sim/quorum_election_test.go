@@ -155,7 +155,7 @@ func TestQuorumTerm(t *testing.T) {
 				for _, down := range []int{-1, 0, 1, 2} {
 					r.sleep(2 * time.Second) // a renewal
 					if down >= 0 {
-						r.nodes[down].down = true
+						r.setDown(true, down)
 					}
 					leader, err := b.client.Election("n").Leader(t.Context())
 					if err != nil || leader.Value != "a" || leader.Term != 0 && leader.Term != lease.Token() {
@@ -167,7 +167,7 @@ func TestQuorumTerm(t *testing.T) {
 						t.Errorf("node %d slow, node %d down: the term is not known, though all clocks agree", slow, down)
 					}
 					if down >= 0 {
-						r.nodes[down].down = false
+						r.setDown(false, down)
 					}
 				}
 				if err := lease.Release(); err != nil {

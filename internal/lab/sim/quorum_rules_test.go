@@ -282,7 +282,7 @@ func TestQuorumHeldBesideTheDead(t *testing.T) {
 			}
 			return p
 		})
-		r.nodes[3].down, r.nodes[4].down = true, true
+		r.setDown(true, 3, 4)
 		b := holder.must(t, "n")
 		began := time.Now()
 		if _, err := waiter.client.Mutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) || time.Since(began) > 100*time.Millisecond {

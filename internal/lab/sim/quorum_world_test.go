@@ -388,6 +388,15 @@ func (r *republic) thaw(n *citizen) {
 	}
 }
 
+// setDown makes nodes refuse what they are asked, or no longer.
+func (r *republic) setDown(down bool, nodes ...int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range nodes {
+		r.nodes[i].down = down
+	}
+}
+
 // bounce restarts a node, down for a while; forgetful: all but its marker is
 // lost, the worst that the tail of an append-only file can be.
 func (r *republic) bounce(n *citizen, down time.Duration, forgetful bool) {
