@@ -16,8 +16,7 @@ import (
 
 // The laws of language: how a text reads that a user may see. Users read
 // Markdown, the doc comments of public packages, help, messages, pages and
-// alerts. All comments of the client's code are read as well: in the root, in
-// internal/ and in the scripts, but not in the lab.
+// alerts. All comments of Go and Lua are read as well, except in the lab.
 
 const (
 	longestSentence = 25     // words, in a doc comment
@@ -70,6 +69,8 @@ var badHabits = habits([][2]string{
 
 // badInCode are private words that comments of code must not bring back.
 var badInCode = habits([][2]string{
+	{`\b(first in line|in the line of)\b`, "the head of the queue, the queue"},
+	{`\b(is|lists|shows) who [a-z]+`, "name the subject: the holders, the waiters"},
 	{`\b(undoing|goodbyes?|audiences?|farewells?)\b`, "a cleanup, a removal, the observers"},
 	{`\b(?-i:[LQF]) (is|has|may|must|rests|lives|alone)\b`, "the lock key, the queue, the fence key"},
 	{`\b(nobody|somebody) (here )?is behind\b`, "an id that the process has given up"},
@@ -177,13 +178,12 @@ func passages(t *testing.T) []passage {
 		if s.test() {
 			continue
 		}
-		internal := strings.HasPrefix(s.path, "internal/")
-		if (internal || s.dir() == ".") && !strings.HasPrefix(s.path, labDir) {
+		if !strings.HasPrefix(s.path, labDir) {
 			for _, g := range s.ast.Comments {
 				all = append(all, passage{where: s.at(g), text: prose(g), code: true})
 			}
 		}
-		if internal {
+		if strings.HasPrefix(s.path, "internal/") {
 			continue
 		}
 		if isPublic(s.dir()) {

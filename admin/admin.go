@@ -1,5 +1,5 @@
-// Package admin is the operator's view of locks: it shows who holds and awaits each
-// name, and ends holds. It works on a [driver.Store], keeps no goroutine, and needs no
+// Package admin is the operator's view of locks: it shows the holders and waiters of
+// each name, and ends holds. It works on a [driver.Store], keeps no goroutine, and needs no
 // Close. Package diagnose explains what it shows.
 package admin
 

@@ -132,7 +132,7 @@ func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error]
 			yield("", err)
 			return
 		}
-		// Miniredis answers all keys at once, whatever the count.
+		// Miniredis answers all keys at once and ignores the count.
 		reply, err := s.Do("SCAN", "0", "MATCH", match, "COUNT", strconv.Itoa(math.MaxInt32))
 		if err != nil {
 			yield("", err)

@@ -205,8 +205,8 @@ func invalid(cmd string) string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// info answers INFO, whatever the section: enough for a client to know which run
-// of which server it talks to.
+// info answers INFO of any section with what a client needs to know which run of a server
+// answers.
 func (m *mini) info(peer *server.Peer) {
 	peer.WriteBulk("# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n" +
 		"process_id:" + strconv.Itoa(os.Getpid()) + "\r\nrun_id:" + m.runID + "\r\n" +

@@ -20,7 +20,7 @@ type follower struct {
 	master string
 }
 
-// behindSentinel tells a client that asks Sentinel where its master is.
+// behindSentinel reports whether a client asks Sentinel where its master is.
 func behindSentinel(client redis.UniversalClient) bool {
 	single, ok := client.(single)
 	return ok && single.Options().Addr == "FailoverClient"

@@ -61,7 +61,7 @@ func (s *socket) peer() string {
 	return s.conn.RemoteAddr().String()
 }
 
-// close ends whatever is being read or written.
+// close ends all reads and writes.
 func (s *socket) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

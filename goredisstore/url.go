@@ -103,8 +103,8 @@ func dial(ctx context.Context, network, addr string, option *redis.UniversalOpti
 	return secure.DialContext(ctx, network, addr)
 }
 
-// introduce names the connection for CLIENT LIST. Who has no right to that may
-// still lock, which with ClientName would be refused.
+// introduce names the connection for CLIENT LIST. Unlike with ClientName, a user without the
+// right to do that can still lock.
 func introduce(ctx context.Context, conn *redis.Conn) error {
 	err := conn.ClientSetName(ctx, "holdfast").Err()
 	if _, refused := errors.AsType[redis.Error](err); refused {

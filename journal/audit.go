@@ -35,9 +35,9 @@ type Report struct {
 	Reasons []string // reasons of Unproven, each a sentence
 
 	Entries  int // entries that were read
-	Names    int // names of the judged leases
-	Leases   int // judged leases
-	Shared   int // leases of semaphores and RWMutexes; they may overlap and are not judged
+	Names    int // names of the checked leases
+	Leases   int // checked leases
+	Shared   int // leases of semaphores and RWMutexes; they may overlap and are not checked
 	From, To time.Time
 
 	// Uncertainty is the longest time that two leases may have overlapped within the
@@ -112,7 +112,7 @@ type Unended struct {
 // higher than all before. It is [Refuted] if events show a violation. It is [Unproven]
 // if entries are missing, the end of a lease is unknown, or the times are too inexact.
 //
-// Audit does not judge leases before the first entry, nor entries that a killed process
+// Audit does not check leases before the first entry, nor entries that a killed process
 // had not written. A Writer detects a server clock that steps back, if it wrote before
 // and after. Around a step only violations count that the step cannot explain.
 //
@@ -166,7 +166,7 @@ type history struct {
 	open   map[leaseKey]*lease
 }
 
-// leaseKey tells the leases of one name apart. A token of two Writers is two leases:
+// leaseKey is what differs between the leases of one name. A token of two Writers is two leases:
 // that is what is looked for.
 type leaseKey struct {
 	writer string
@@ -199,7 +199,8 @@ func (s span) earlier(d time.Duration) span {
 	return s
 }
 
-// surelyAfter is by how much s was after t whatever the clocks' errors; 0 or less: not surely.
+// surelyAfter is by how much s was at least after t, with any error of the clocks; 0 or less:
+// not surely.
 func (s span) surelyAfter(t span) time.Duration {
 	if s.writer != "" && s.writer == t.writer {
 		return s.local - t.local
@@ -242,7 +243,7 @@ func (a *auditor) judges(name string) bool {
 	return len(a.prefixes) == 0 || slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// follows looks for a hole before an entry. It is false for one that was taken.
+// follows finds a hole before an entry. It is false for one that was taken.
 func (a *auditor) follows(e *Entry) bool {
 	if e.Writer == "" {
 		return true

@@ -26,15 +26,15 @@ func driftBetween(a, b moment) time.Duration {
 	return d
 }
 
-// offset is what is known of the server's clock: at the moment it was at least
-// least, and at most most, ahead of the Writer's. The zero value knows nothing.
+// offset is what is known of the server's clock: at that moment it was at least min, and at
+// most max, ahead of the Writer's. The zero value knows nothing.
 type offset struct {
 	known    bool
 	min, max time.Duration // server time as a duration since 1970, minus local
 	at       moment
 }
 
-// updated takes an exchange into account: the server told its time after it was
+// updated is the offset after one more exchange: the server read its clock after it was
 // asked and before the answer came.
 func (o offset) updated(asked, answered moment, server time.Duration) offset {
 	now := offset{known: true, min: server - answered.local, max: server + time.Microsecond - asked.local, at: answered}

@@ -46,7 +46,7 @@ type Entry struct {
 	Token  int64
 	Waited time.Duration  // Granted: since the call of Lock; Skipped: time in the queue
 	Held   time.Duration  // ends of leases: duration; Ended: duration of the job; Dropped: from the first to the last
-	Cause  holdfast.Cause // of a loss; Exported of a Released: an exported hold was released, and Audit does not judge it
+	Cause  holdfast.Cause // of a loss; Exported of a Released: an exported hold was released, and Audit does not check it
 	Reason string         // Revoked and Stolen: the given reason; Skipped: the holder
 	Code   int            // Ended: the exit code
 	N      int64          // Dropped: number of entries

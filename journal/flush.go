@@ -22,10 +22,10 @@ const (
 	maxJobs    = 1000
 )
 
-// run writes batch after batch. A batch is written until Redis has confirmed it:
-// one that may have been written is sent again, and who reads tells the two apart
-// by the numbers of its entries. What took too long is sent again in smaller parts:
-// else a slow server would write it again and again, and never in time.
+// run writes batch after batch. It sends a batch again until Redis has confirmed it, so a
+// batch may be written twice; a reader skips the numbers that it has read. After a time-out
+// it sends smaller parts, or a slow server would write the batch again and again, and never
+// in time.
 func (w *Writer) run() {
 	defer close(w.done)
 	defer w.cancel()
@@ -65,7 +65,7 @@ func (w *Writer) await() bool {
 	return false
 }
 
-// sleep lets entries gather, and the server rest. Close and Flush cut it short.
+// sleep collects entries, so that the server has less work. Close and Flush end it early.
 func (w *Writer) sleep(d time.Duration) {
 	closing := w.closing
 	select {
@@ -138,23 +138,23 @@ func (w *Writer) failed(err error) {
 	}
 }
 
-// log is for the Logger, which must not hold anything up.
+// log calls the Logger on another goroutine, so that it delays nothing.
 func (w *Writer) log(level slog.Level, text string, about ...any) {
 	w.logging.Go(func() { w.options.Logger.Log(context.Background(), level, text, about...) })
 }
 
-// awaitLogger waits until the Logger was told all: after Close the process may end. A
-// second at most: it is the user's code.
+// awaitLogger waits for the calls of the Logger, because the process may end after Close. It
+// waits at most 1 s: the Logger is the user's code.
 func (w *Writer) awaitLogger() {
-	told := make(chan struct{})
+	logged := make(chan struct{})
 	go func() {
 		w.logging.Wait()
-		close(told)
+		close(logged)
 	}()
 	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	select {
-	case <-told:
+	case <-logged:
 	case <-t.C:
 	}
 }

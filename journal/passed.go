@@ -2,9 +2,9 @@ package journal
 
 import "time"
 
-// passed is what is worth knowing of the leases with lower tokens: the one that
-// began last and the one that ended last, of all and of each Writer, whose own
-// clock tells more. The bounds of the server's time count apart.
+// passed is what an audit needs of the leases with lower tokens: the one that began last and
+// the one that ended last, of all Writers and of each. The clock of one Writer is more exact
+// than the server's.
 type passed struct {
 	backs       setBacks
 	begun, over extremes

@@ -21,21 +21,21 @@ type Query struct {
 
 	Name   string // only entries of this name
 	Prefix string // only entries of names with this prefix
-	// Entries of no name, which is to say Dropped, come with whatever is asked for.
+	// Dropped entries have no name; every Read yields them.
 
 	Since, Until time.Time // only events in between; zero means no bound
 	After        string    // only entries after the one with this ID in the stream
 	Limit        int       // maximum number of entries; 0 means all
 	Newest       bool      // newest first
 
-	pages int // pages to look at; 0: all
+	pages int // pages to read; 0: all
 }
 
-// pageSize is how many entries of the stream one call looks at: about a millisecond
+// pageSize is how many entries of the stream one call reads. That takes about a millisecond
 // of the server's time.
 const pageSize = 500
 
-// wants is what the scripts can't tell.
+// wants checks what the scripts can't.
 func (q *Query) wants(e *Entry) bool {
 	return (q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || !e.At.After(q.Until))
 }

@@ -1,8 +1,8 @@
 package journal
 
-// repeats tells which entries were read before. A batch whose answer was lost is written
-// again, and the lost one may come to the stream after it, and after what was written
-// behind it: a server that was frozen takes its connections in any order.
+// repeats knows which entries were read before. If the answer to a batch was lost, the batch is
+// written again. The first copy may arrive in the stream later than the second, and later than
+// newer entries: a server that was frozen serves its connections in any order.
 type repeats struct {
 	back  bool // newest first
 	last  recent[string, int64]
@@ -15,8 +15,9 @@ type numbered struct {
 	seq    int64
 }
 
-// take notes an entry. again: it was read before. Oldest first the numbers of a Writer
-// rise but for repeats. Newest first they do not fall: those between may be yet to come.
+// take notes an entry. again: it was read before. Read with the oldest first, the numbers of a
+// Writer rise, except repeats. Read with the newest first, they do not always fall: numbers in
+// between may come later.
 func (r *repeats) take(e *Entry) (again bool) {
 	if e.Writer == "" {
 		return false
@@ -33,9 +34,8 @@ func (r *repeats) take(e *Entry) (again bool) {
 	return again
 }
 
-// remembered is how many keys a recent keeps at least, and twice that at most: each
-// command that is run has a Writer of its own, and who follows a journal does so for
-// months.
+// remembered is how many keys a recent keeps at least; it keeps at most twice that. Each command
+// that is run has its own Writer, and a program may follow a journal for months.
 const remembered = 10_000
 
 // recent is a map that forgets what was used longest ago.

@@ -2,10 +2,10 @@ package journal
 
 import "time"
 
-// setBack is where the server's clock went back: somebody set it, or another server took
-// over whose clock is behind. Whatever was written before seems later by so much, against
-// what was written after. (That it goes forward changes no order but for the second in
-// which Writers do not know it yet, and looks like the sleep of a Writer's machine.)
+// setBack is a moment at which the server's clock went back: it was set, or another server with
+// a slower clock took over. Entries before it then seem later than entries after it. (A clock
+// that goes forward changes the order only in the second in which Writers do not know it, and
+// looks like the sleep of a Writer's machine.)
 type setBack struct {
 	before, after time.Time // the entries of one Writer between which it was, each by the clock of its time
 	by            time.Duration
@@ -17,8 +17,8 @@ type setBacks []setBack
 // lateToKnow is for how long a Writer may go on with the clock that was.
 const lateToKnow = time.Second
 
-// compare compares two entries of a Writer: by the server's clock less has passed than by
-// its own, which never goes back and does not run slower than drift tells.
+// compare looks for a set-back between two entries of a Writer: less time has passed by the
+// server's clock than by the Writer's, which never goes back and is slow by drift at most.
 func (b *setBacks) compare(last, e *Entry) {
 	passed := e.Local - last.Local
 	by := passed - e.At.Sub(last.At)

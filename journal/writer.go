@@ -113,11 +113,11 @@ type Writer struct {
 	refused bool // the server refused it for good
 	seq     int64
 	buffer  []noted // not yet written, oldest first
-	missing gap     // dropped and not yet told
+	missing gap     // dropped, and no entry says so yet
 	lost    int64   // dropped in all
 	last    moment  // of the newest event
 
-	progress chan struct{} // closed, and made anew, whenever something was written
+	progress chan struct{} // closed and replaced after each write
 
 	logging sync.WaitGroup // of the Logger
 }
@@ -228,8 +228,8 @@ func (w *Writer) add(e Entry, m moment) {
 	}
 }
 
-// drop counts what is not written. It uses up its numbers, so that readers see the
-// hole whether or not they are told of it.
+// drop counts n entries that are not written. They use up their numbers, so that readers see
+// the hole even if the entry Dropped is missing.
 func (w *Writer) drop(n int64, m moment) {
 	if w.missing.n == 0 {
 		w.missing.first = m
@@ -262,7 +262,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	w.mu.Lock()
 	until := w.seq
 	if w.missing.n > 0 {
-		until++ // the entry that tells of them
+		until++ // the entry Dropped
 	}
 	w.mu.Unlock()
 	for {

@@ -154,7 +154,7 @@ func checkMembers(members []Member) error {
 	return nil
 }
 
-// checkDistinct wants all to answer, and no two to be one server.
+// checkDistinct returns an error unless all nodes answer and are different servers.
 func checkDistinct(nodes []Node) error {
 	for i, n := range nodes {
 		if n.Err != nil {

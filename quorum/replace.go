@@ -67,8 +67,8 @@ func Replace(ctx context.Context, from, to []Member, gone ...string) (string, er
 	return next.String(), nil
 }
 
-// presentID is the quorum that those who answer belong to, or belonged to until
-// a replacement began that is to be finished.
+// presentID is the quorum of the nodes that answer, or their quorum before a replacement that
+// has begun.
 func presentID(nodes []Node, from, to []Member) (keyspace.QuorumID, error) {
 	var other error
 	for _, n := range nodes {
@@ -108,9 +108,9 @@ func rejoin(ctx context.Context, id keyspace.QuorumID, nodes []Node, members []M
 	return mark(ctx, members, id.String(), holdfast.MaxQuorumTTL, "")
 }
 
-// unreached is an error where an old member may come back that knows nothing of its
-// successors: with one more that has lost its mark since it would be the old quorum.
-// Who stays a member is marked, or there is none that is new.
+// unreached returns an error if an old member may come back without a mark of the new quorum:
+// with another node that has lost its mark it would be the old quorum. A member that stays is
+// marked, unless the new quorum has no other members.
 func unreached(nodes []Node, to []Member, gone []string) error {
 	for _, n := range nodes {
 		stays := slices.ContainsFunc(to, func(m Member) bool { return m.Address == n.Address })

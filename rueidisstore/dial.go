@@ -24,10 +24,9 @@ func over(network string) func(context.Context, string, *net.Dialer, *tls.Config
 	}
 }
 
-// asked is a connection of which nothing is read before something was written. A
-// server that has too many clients says so before it is asked, and rueidis panics
-// where a connection took so long that its context was over: it asks nothing then,
-// and hears an answer.
+// asked is a connection that reads nothing before the first write. A server with too many
+// clients sends an error before any request. Without asked, rueidis panics if that happens on a
+// connection that took longer than its context: it gets an answer although it asked nothing.
 type asked struct {
 	net.Conn
 	once  sync.Once

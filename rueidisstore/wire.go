@@ -57,7 +57,7 @@ func (w *wire) command(b rueidis.Builder, channel string, end bool) rueidis.Comp
 	return b.Subscribe().Channel(channel).Build()
 }
 
-// open takes a connection, the first time, and hears what arrives on it. It returns nil
+// open takes a connection, the first time, and passes on what arrives there. It returns nil
 // after Close.
 func (w *wire) open() rueidis.DedicatedClient {
 	w.mu.Lock()
@@ -78,7 +78,7 @@ func (w *wire) open() rueidis.DedicatedClient {
 		},
 	})
 	go func() {
-		for range broken { // closed, after an error or none, when nothing will be heard any more
+		for range broken { // closed, after an error or none, when nothing more will arrive
 		}
 		w.link.Broken(errors.New("rueidisstore: the connection ended"))
 	}()

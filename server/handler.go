@@ -22,7 +22,7 @@ type API struct {
 	guard   *http.CrossOriginProtection
 	store   *outage.Watch
 	streams *stream.Streams
-	waiting *limit.Gate     // requests for a lease, which may wait: apart, so that they keep no renewal out
+	waiting *limit.Gate     // requests for a lease, which may wait; their own limit, so that they keep no renewal out
 	life    context.Context // ends when streams are to end
 	close   func()
 }

@@ -23,7 +23,7 @@ func serveOpenAPI(w http.ResponseWriter, _ *http.Request) error {
 // OpenAPI returns the description of the API in OpenAPI 3.1, as JSON.
 func OpenAPI() []byte { return append([]byte(nil), openAPI...) }
 
-// health tells that the process works; the store is another question.
+// health reports that the process works; the store is another question.
 func health(w http.ResponseWriter, _ *http.Request) error {
 	return plain(w, http.StatusOK, "ok\n")
 }
@@ -41,7 +41,7 @@ type readiness struct {
 	Store    string  `json:"store"`         // ok, or why not
 	TripMS   float64 `json:"round_trip_ms"` // of one question to the store
 	Requests int     `json:"requests"`      // that are worked on
-	Streams  int64   `json:"streams"`       // leases bound to one, and who waits for one
+	Streams  int64   `json:"streams"`       // leases bound to one, and requests that wait for one
 	Closing  bool    `json:"closing"`
 }
 
@@ -68,7 +68,7 @@ func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 		if !isVerbose(r) {
 			return plain(w, status, text)
 		}
-		if _, err := a.admit(w, r, auth.Viewer); err != nil { // it tells of the store
+		if _, err := a.admit(w, r, auth.Viewer); err != nil { // the answer is about the store
 			return err
 		}
 		return reply.JSON(w, status, v)

@@ -26,7 +26,7 @@ type action struct {
 type router struct {
 	options Options
 	mux     *http.ServeMux
-	busy    *limit.Gate // requests, but those that are counted apart
+	busy    *limit.Gate // requests, except those that may wait
 }
 
 func routes(a *API, leases *lease.Leases) {

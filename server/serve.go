@@ -15,7 +15,7 @@ func NewServer(a *API) *http.Server {
 	return &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second, // of what nobody reads; who waits has read its body, and no timeout after that
+		ReadTimeout:       30 * time.Second, // for a body that no handler reads; a request that waits has read its body
 		WriteTimeout:      a.options.MaxWait + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,

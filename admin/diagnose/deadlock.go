@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// Which process waits for which is a graph with two kinds of nodes, processes and
-// names. A process that waits for nothing will give back what it holds; so will one
-// that waits only for names that such processes hold, and so on. Those that are left
-// wait for each other. (Holt, Some Deadlock Properties of Computer Systems, 1972: of a
-// semaphore not all holders count, only as many as the first in line needs.)
+// Processes and names are the nodes of a graph. A process that waits for nothing will
+// release what it holds. So will a process that waits only for names that such processes
+// hold, and so on. The processes that are left wait for each other. (Holt, Some Deadlock
+// Properties of Computer Systems, 1972. Of a semaphore, only as many holders count as the
+// head of the queue needs.)
 //
-// It sees processes and not what runs in them: that one holds x and waits for y may be
-// two pieces of work that have nothing to do with each other.
+// The graph has processes, not what runs in them: a process that holds x and waits for y
+// may do two things that have nothing to do with each other.
 
 // circles is that graph, without the processes that are known to get on.
 type circles struct {
@@ -27,7 +27,7 @@ type circles struct {
 	stuck map[string]bool     // by Client
 }
 
-// findCircles says of each name that is in a circle in which.
+// findCircles returns the circle of each name that is in one.
 func findCircles(names []admin.Surveyed) map[string]Diagnosis {
 	g := &circles{map[string]*admin.State{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
 	for i := range names {
@@ -86,8 +86,8 @@ func (g *circles) reduce() {
 	}
 }
 
-// comes reports whether the first in the line of a name gets it by what those give back
-// who are not stuck. Nobody overtakes the first.
+// comes reports whether the head of a queue gets the name when the processes that are not stuck
+// release it. No waiter overtakes the head.
 func (g *circles) comes(name string) bool {
 	s := g.names[name]
 	w, _ := head(s)
@@ -112,8 +112,8 @@ func (g *circles) comes(name string) bool {
 	return all || capacity > 0 && free >= need
 }
 
-// find follows from each process that is stuck one name that it waits for to one that
-// holds it, until a circle closes.
+// find follows each process that is stuck to a name that it waits for, and to a holder of
+// that name, until a circle closes.
 func (g *circles) find() map[string]Diagnosis {
 	found := map[string]Diagnosis{}
 	clients := make([]string, 0, len(g.stuck))
@@ -160,7 +160,7 @@ func (g *circles) next(client string) step {
 }
 
 func (g *circles) diagnosis(circle []step) Diagnosis {
-	first := 0 // so that the same circle is told in the same words
+	first := 0 // so that the same circle is described in the same words
 	for i := range circle {
 		if circle[i].name < circle[first].name {
 			first = i
@@ -179,7 +179,7 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	}
 }
 
-// nameOf is how people call a process that has a name.
+// nameOf describes a process that has a name.
 func (g *circles) nameOf(name, client string) (who string) {
 	for _, h := range holders(g.names[name]) {
 		if h.Client == client {

@@ -92,8 +92,8 @@ func (s subject) whos() string {
 	return each(whos, max(s.Holding, len(whos)))
 }
 
-// Whoever renews does so at a third of the ttl, so has two thirds at least: late is
-// half of that. Of a pushed grant the life is the claim window until the first renewal.
+// A holder renews after a third of the ttl, so it has at least two thirds left. With half
+// of that it is late.
 const (
 	lateShare     = 3
 	expiringShare = 10
@@ -123,14 +123,14 @@ func (s subject) lateness(h *admin.Holder) Code {
 	return ""
 }
 
-// grantedWithin reports whether anybody may have got the name so lately: its newest token
-// was reserved with the newest grant, or after it.
+// grantedWithin reports whether the name may have been granted in the last d: its newest
+// token was reserved at the newest grant, or after it.
 func (s subject) grantedWithin(d time.Duration) bool {
 	return s.Token == 0 || s.Token > protocol.TokensPerMicrosecond*(s.At.UnixMicro()-d.Microseconds())
 }
 
-// late finds the holder that is nearest to its end without renewing. They are sorted
-// by that, but for a shorter ttl.
+// late finds the holder that is nearest to its end without renewing. The holders are sorted
+// by their ends, but a holder with a shorter ttl may be less late.
 func (s subject) late() *Diagnosis {
 	holders := holders(s.State)
 	var worst *admin.Holder
@@ -163,7 +163,7 @@ func (s subject) late() *Diagnosis {
 	return &Diagnosis{code, about, action}
 }
 
-// long tells of a mutex that is held for too long. Of the shared kinds it is not known
+// long finds a mutex that is held for too long. Of the shared kinds it is not known
 // since when they are held.
 func (s subject) long(o *Options) *Diagnosis {
 	h := s.Holder
@@ -253,11 +253,11 @@ func (s subject) toBreak() string {
 
 const (
 	stuckAfter    = 2 * time.Second // a wait that is shorter may be one of a moment
-	starveFactor  = 10              // times as long as the line would need
+	starveFactor  = 10              // times as long as the queue would need
 	blockedAtMost = time.Minute
 )
 
-// head is the first waiter that is there, and its place. Those before it are skipped.
+// head is the first living waiter and its place in the queue.
 func head(s *admin.State) (w *admin.Waiter, at int) {
 	for i := range s.Waiters {
 		if s.Waiters[i].Listening {
@@ -267,7 +267,7 @@ func head(s *admin.State) (w *admin.Waiter, at int) {
 	return nil, 0
 }
 
-// aboutWaiters says what keeps the first in line.
+// aboutWaiters says what keeps the head of the queue waiting.
 func (s subject) aboutWaiters(o *Options) (found []Diagnosis) {
 	w, at := head(s.State)
 	if w == nil {
@@ -298,7 +298,7 @@ func (s subject) aboutWaiters(o *Options) (found []Diagnosis) {
 	return found
 }
 
-// fits reports whether the first in line could have the name now.
+// fits reports whether the head of the queue could have the name now.
 func (s subject) fits(w *admin.Waiter) bool {
 	h := s.Holder
 	switch {
@@ -312,9 +312,9 @@ func (s subject) fits(w *admin.Waiter) bool {
 	return false
 }
 
-// starves reports whether the first in line waits for longer than the line explains: ten
-// times what all in it would need if each had the name as long as its holder has had
-// it, its ttl, or its typical time.
+// starves reports whether the head has waited longer than the queue explains: ten times
+// what all waiters need if each holds the name as long as the present holder so far, for
+// the ttl, or for the typical time of the name.
 func (s subject) starves(w *admin.Waiter, o *Options) bool {
 	h := s.Holder
 	if h == nil || h.Cooldown || h.Held <= 0 {

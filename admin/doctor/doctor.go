@@ -165,7 +165,7 @@ func decodeServer(reply []string) server {
 	return server{info: fields(reply[2]), cluster: fields(reply[3]), rights: reply[4] == "1", lacking: reply[5:]}
 }
 
-// fields takes the answer of an INFO apart.
+// fields splits the answer of an INFO.
 func fields(info string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(info) {
@@ -195,7 +195,7 @@ func worst(servers []server, judge func(server) Result) Result {
 	return chosen
 }
 
-// unsaid is a check of something that the server does not tell.
+// unsaid is a check of something that the server does not say.
 func unsaid(name, what string) Result {
 	return Result{
 		Name: name, State: Unknown, Finding: "the server does not say " + what,

@@ -55,8 +55,8 @@ func checkRights(s server) Result {
 	return check
 }
 
-// lackingRights names rights; those to tell and to listen may be lacking for the
-// command or for the channels.
+// lackingRights names rights. A right to publish or subscribe may be missing for the command or
+// for the channels.
 func lackingRights(commands []string) string {
 	var rights []string
 	channels := false

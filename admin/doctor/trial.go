@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// trial locks a name that nobody else uses, with the very scripts, step by step
-// so that what fails can be told.
+// trial locks a name that nobody else uses, with the scripts of the client. It does so step by
+// step, to find which step fails.
 type trial struct {
 	d       *doctor
 	keys    *keyspace.Keys
@@ -26,7 +26,7 @@ type trial struct {
 	wrote   bool
 }
 
-// newTrial makes a name; n tells the names of one Check apart.
+// newTrial makes a name; n makes the names of one Check differ.
 func newTrial(d *doctor, n int) *trial {
 	t := &trial{d: d, client: keyspace.NewClientID(d.random), pushed: make(chan string, 16)}
 	l := fmt.Sprintf("%scheck-%s-%d", d.options.Prefix, t.client, n)
@@ -189,7 +189,7 @@ func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 	sub.Close()
 	ctx, cancel := context.WithTimeout(ctx, t.d.timeout())
 	defer cancel()
-	for { // until the server has heard of it
+	for { // until the server knows that it ended
 		reply, err := t.d.caller.Run(ctx, t.d.timeout(), driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
 		if err != nil || len(reply) == 1 && reply[0] == "0" {
 			break

@@ -27,7 +27,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// execute is the whole program but for the process around it.
+// execute is the whole program without the process around it.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &cli.App{Stdin: stdin, Stdout: stdout, Stderr: stderr, Console: console.NewLines(stderr)}
 	root := rootCommand(a)

@@ -60,7 +60,7 @@ func NewElector(client *holdfast.Client, name string) *Elector {
 	return e
 }
 
-// stand stands in line and leads, again and again.
+// stand waits to lead, leads, and repeats that.
 func (e *Elector) stand(ctx context.Context, mutex *holdfast.Mutex) {
 	defer close(e.done)
 	for ctx.Err() == nil {

@@ -149,8 +149,8 @@ type lock struct {
 	ended   chan error // what OnceEvery said
 }
 
-// Unlock gives the name back, which rests until MinHold is over: one round trip. The
-// error is that of Lease.Release.
+// Unlock releases the name in one round trip. Until MinHold is over the name is in cool-down.
+// The error is that of Lease.Release.
 func (k *lock) Unlock(context.Context) error {
 	l := k.locker
 	l.mu.Lock()

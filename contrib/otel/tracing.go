@@ -104,7 +104,7 @@ func (o *once) Lock(ctx context.Context) (lease *holdfast.Lease, err error) {
 	return lease, err
 }
 
-// acquire is Acquire; note tells the caller's span how the lease ended, and does nothing
+// acquire is Acquire; note writes to the caller's span how the lease ended, and does nothing
 // if that was no loss, or is known.
 func (t *Tracing) acquire(ctx context.Context, name string, acquire func(context.Context) (*holdfast.Lease, error)) (lease *holdfast.Lease, note func(error), err error) {
 	callers := trace.SpanFromContext(ctx)
@@ -134,7 +134,7 @@ func failed(span trace.Span, err error) {
 	span.SetStatus(codes.Error, err.Error())
 }
 
-// watch has the caller's span told if the lease is lost. The first telling counts.
+// watch notes the loss of a lease in the caller's span, once.
 func watch(ctx context.Context, callers trace.Span, lease *holdfast.Lease) (note func(error)) {
 	if !callers.IsRecording() {
 		return func(error) {}

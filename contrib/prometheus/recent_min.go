@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// recentMin is the least of the values noted in the last minutes, which unlike a gauge that
-// every scrape sets back any number of scrapers may read.
+// recentMin is the smallest value noted in the last 5 minutes. Any number of scrapers may read
+// it, because no scrape resets it.
 type recentMin struct {
 	mu      sync.Mutex
 	minutes [5]struct {

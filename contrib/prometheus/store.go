@@ -139,7 +139,7 @@ func (c *counted) first(script string) prometheus.Counter {
 	return counter
 }
 
-// failed counts an error, but for that of a call which nobody wants any more.
+// failed counts an error, except of a call that was cancelled.
 func (c *counted) failed(script string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.servers.errors.WithLabelValues(c.label, script, kindOf(err)).Inc()

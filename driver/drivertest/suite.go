@@ -168,7 +168,7 @@ func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Leas
 }
 
 // excludes wants that callers of n Clients, n of each, are never inside together, and that
-// tokens rise. Each locks and releases the name so many times.
+// tokens rise. Each locks and releases the name the given number of times.
 func (s suite) excludes(t *testing.T, name string, n, times int, lock lockFunc) {
 	t.Helper()
 	var v visits

@@ -84,7 +84,7 @@ func (t *Tokens) load() error {
 	if time.Since(info.ModTime()) < grain {
 		t.seen = nil
 	}
-	if t.text != nil && bytes.Equal(data, t.text) { // a mistake is told once
+	if t.text != nil && bytes.Equal(data, t.text) { // a mistake is logged once
 		return nil
 	}
 	t.text = data

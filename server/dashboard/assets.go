@@ -13,7 +13,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// media are the content types of files by ending, whatever the system's list of types says.
+// media are the content types of files by ending. The system's list of types is not used.
 var media = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",

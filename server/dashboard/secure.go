@@ -7,7 +7,7 @@ import "net/http"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// secure sets what browsers need to be told, and refuses what another site sends.
+// secure sets the headers that protect browsers, and refuses what another site sends.
 func secure(next http.Handler) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

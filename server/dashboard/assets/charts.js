@@ -31,7 +31,7 @@ function said(value, unit) {
   return unit === "ms" ? length(value) : String(value);
 }
 
-// say tells the values under the cursor in words.
+// say describes the values under the cursor.
 function say(figure, names, u, unit) {
   const line = figure.querySelector(".said");
   if (!line || u.cursor.idx == null) return;
@@ -59,7 +59,7 @@ export function draw() {
   }
 }
 
-// redraw begins anew: other colours, another width.
+// redraw draws the chart again, with other colours or another width.
 export function redraw() {
   for (const [, last] of drawn) {
     last.chart.destroy();

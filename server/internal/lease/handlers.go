@@ -25,7 +25,7 @@ const maxKey = 255
 // ByRequest serves leases that live by requests.
 type ByRequest struct {
 	*Leases
-	Waiting  *limit.Gate // requests that may wait: apart, so that they keep no renewal out
+	Waiting  *limit.Gate // requests that may wait; they have their own limit, so that they keep no renewal out
 	Limits   Limits
 	BasePath string
 
@@ -64,7 +64,7 @@ func (b *ByRequest) Acquire(w http.ResponseWriter, r *http.Request) error {
 	}
 	hold, err := b.ask(r.Context(), text, b.Client.RenewExported)
 	if key == "" && (err != nil || r.Context().Err() != nil) {
-		b.Drop(text) // nobody hears of it
+		b.Drop(text) // no client knows it
 	}
 	if err != nil {
 		return err

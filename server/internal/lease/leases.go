@@ -59,7 +59,7 @@ func (l *Leases) Grant(ctx context.Context, v *Wish) (text string, err error) {
 	return text, err
 }
 
-// Drop releases a lease that nobody will ever hear of, in the background.
+// Drop releases a lease that no client knows, in the background.
 func (l *Leases) Drop(text string) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

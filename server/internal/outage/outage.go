@@ -65,7 +65,7 @@ func (o *Watch) Do(parent context.Context, f func(context.Context) error) error 
 	return reply.Because(ctx, f(ctx))
 }
 
-// probeUntilUp asks the store, again and again while it does not answer or somebody waits.
+// probeUntilUp asks the store, again and again while it does not answer or a request waits.
 func (o *Watch) probeUntilUp() {
 	o.mu.Lock()
 	if o.probing {
@@ -115,7 +115,7 @@ func (o *Watch) Probe(ctx context.Context) error {
 				return reply.NewProblem("unavailable", "%s", said)
 			}
 		}
-		return nil // it answers; what it refuses others are told
+		return nil // it answers; other requests get what it refuses
 	case ctx.Err() != nil:
 		return reply.NewProblem("unavailable", "Redis did not answer within %v", probeTime)
 	}

@@ -30,7 +30,7 @@ func NewID(by auth.Principal, key string) ID { return ID{by.Token(), sha256.Sum2
 // Grant takes a lease.
 type Grant func(context.Context) (text string, err error)
 
-// Drop gives a lease back that nobody will hear of.
+// Drop releases a lease that no client knows.
 type Drop func(text string)
 
 type repeat struct {
@@ -46,9 +46,9 @@ type repeat struct {
 // New makes a Memory. A lossy one forgets keys when there is no room; else it refuses new ones.
 func New(lossy bool) *Memory { return &Memory{known: make(map[ID]*repeat), lossy: lossy} }
 
-// Do runs grant, unless one with this id has run or runs: then it is that one's
-// outcome. It is not remembered that none was granted. When all who ask have gone grant is cancelled, and
-// drop gets what was granted all the same.
+// Do runs grant, unless a grant with this id runs or has run: then it returns that outcome.
+// Outcomes without a lease are not remembered. When all requests with this id have gone, grant
+// is cancelled, and drop gets what was granted nevertheless.
 func (s *Memory) Do(ctx context.Context, id ID, body [sha256.Size]byte, ttl time.Duration, grant Grant, drop Drop) (text string, again bool, err error) {
 	s.mu.Lock()
 	v := s.known[id]

@@ -72,7 +72,7 @@ func (a *Streams) Serve(w http.ResponseWriter, r *http.Request) error {
 // stream is one connection.
 type stream struct {
 	api   *Streams
-	until time.Time // what the client was told last: until then it may believe that it has the lease
+	until time.Time // by the last event: until then the client may believe that it has the lease
 	w     http.ResponseWriter
 	c     *http.ResponseController
 	ctx   context.Context // the request's
@@ -139,7 +139,7 @@ func (s *stream) wait(v *lease.Wish) (got *holdfast.Lease, err error) {
 	return got, err
 }
 
-// keep tells how it goes with the lease until it ends or the connection does.
+// keep sends events about the lease until it or the connection ends.
 func (s *stream) keep(held *holdfast.Lease, v *lease.Wish) {
 	said := held.Remaining()
 	s.until = time.Now().Add(said)
@@ -172,9 +172,9 @@ func (s *stream) keep(held *holdfast.Lease, v *lease.Wish) {
 	}
 }
 
-// end tells of a lease that is over. What was revoked is nobody else's until it is
-// released, so its client has half a ttl to stop and close. It may not have heard of that: so
-// one that does not close keeps the name until the time is over that it was told last.
+// end sends the end of a lease. A revoked lease keeps its name until it is released, so its
+// client has half a ttl to stop and close. The client may not have got that event. So if it does
+// not close, it keeps the name for the remaining time in the last event before.
 func (s *stream) end(held *holdfast.Lease, v *lease.Wish) {
 	var lost *holdfast.LostError
 	if !errors.As(held.Err(), &lost) {
@@ -192,7 +192,7 @@ func (s *stream) end(held *holdfast.Lease, v *lease.Wish) {
 		if s.stuck || s.waitsFor(time.Until(s.until), s.api.Life.Done()) { // it has not stopped, as far as we know
 			return
 		}
-		_ = held.Release() // before others hear that it is over
+		_ = held.Release() // before the client learns that it is over
 	}
 	s.event("lost", e)
 }
@@ -231,8 +231,8 @@ func (s *stream) waitsFor(d time.Duration, sooner <-chan struct{}) (closed bool)
 	}
 }
 
-// linger keeps the lease of a client that takes or confirms nothing until the time is over that it was
-// told: it has not closed the stream, and may be cut off and at work.
+// linger keeps the lease of a client that reads or acknowledges nothing for the remaining time in
+// the last event: the client has not closed the stream, and may be cut off and at work.
 func (s *stream) linger(held *holdfast.Lease) {
 	if !s.stuck && !limit.FellSilent(s.ctx) {
 		return

@@ -52,7 +52,7 @@ func labelOf(id string) string {
 	return label + id
 }
 
-// labelled reads an owner: the ID, and who it is; ok is false where it is none of Terraform's.
+// labelled splits an owner into the ID and the user; ok is false if it is not Terraform's.
 func labelled(owner string) (id, by string, ok bool) {
 	rest, ok := strings.CutPrefix(owner, label)
 	id, by, _ = strings.Cut(rest, " ")

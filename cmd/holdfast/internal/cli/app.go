@@ -97,7 +97,7 @@ func (a *App) Detail(format string, args ...any) {
 
 // Complain prints an error, with any flags.
 func (a *App) Complain(text string) {
-	a.print(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell adds it
+	a.print(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // print adds it
 }
 
 // print prints a message. It removes passwords.

@@ -145,7 +145,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// way is one of the ways to keep buyers apart: lock blocks until b may enter, as far as this
+// way is one of the ways to let one buyer in at a time: lock blocks until b may enter, as far as this
 // way knows. may is asked before the sale is written: may we still? Only holdfast knows.
 type way struct {
 	name string
@@ -326,7 +326,7 @@ type frozenBuyer struct {
 	stderr bytes.Buffer // read only after Wait
 }
 
-// serveFrozen is the life of such a process.
+// serveFrozen is what such a process does.
 func serveFrozen(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
 	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
 	var s sale

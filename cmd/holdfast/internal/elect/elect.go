@@ -67,19 +67,19 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 	}
 	caught := signals.Catch()
 	defer signal.Stop(caught)
-	told := take.NewNarrator(a)
+	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	waiting, waited := signals.Until(ctx, caught)
-	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
+	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
 	defer client.Close()
-	defer told.Outage.End()
+	defer narrator.Outage.End()
 	o.value = cmp.Or(o.value, client.Owner())
 	var rest backoff
 	for {
-		lease, err := campaign(waiting, a, client.Election(name), client, o, told)
+		lease, err := campaign(waiting, a, client.Election(name), client, o, narrator)
 		if came := waited(); came != nil {
 			if lease != nil {
 				_ = lease.Release() // the signal ends all messages
@@ -91,42 +91,42 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 		}
 		began := time.Now()
 		log.Started(lease.Token())
-		end, released := term(a, client, lease, o, argv, caught, told)
+		end, released := term(a, client, lease, o, argv, caught, narrator)
 		result := run.Conclude(a, name, o.Options, end, released)
 		log.Ended(result)
 		if o.once || end.Asked || end.Err != nil {
-			told.End(released == nil && a.Verbose)
+			narrator.End(released == nil && a.Verbose)
 			return result
 		}
 		pause := rest.after(time.Since(began), end)
 		sayTermOver(a, result, end, released, pause)
-		told.Outage.Again()
+		narrator.Outage.Again()
 		waiting, waited = signals.Until(ctx, caught)
 		cli.Sleep(waiting, pause)
 	}
 }
 
-// campaign waits until we lead. Where it can't say whether another does, it goes
-// on, but for the first term of --once.
-func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, client *connect.Session, o options, told *take.Narrator) (*holdfast.Lease, error) {
+// campaign waits until we lead. While Redis does not answer it continues, except before the
+// first term of --once.
+func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, client *connect.Session, o options, narrator *take.Narrator) (*holdfast.Lease, error) {
 	for {
-		stop := take.ShowWait(ctx, a, client, election.Name(), told.Outage)
+		stop := take.ShowWait(ctx, a, client, election.Name(), narrator.Outage)
 		lease, err := election.Campaign(ctx, o.value)
 		stop()
 		passes := errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrTooSlow) || errors.Is(err, holdfast.ErrReplicas)
 		if !passes || o.once || ctx.Err() != nil {
 			return lease, err
 		}
-		told.Outage.Failed(err, 0)
+		narrator.Outage.Failed(err, 0)
 		cli.Sleep(ctx, time.Second)
 	}
 }
 
 // term runs the command while we lead, and resigns.
-func term(a *cli.App, client *connect.Session, lease *holdfast.Lease, o options, argv []string, caught chan os.Signal, told *take.Narrator) (guard.Ending, error) {
+func term(a *cli.App, client *connect.Session, lease *holdfast.Lease, o options, argv []string, caught chan os.Signal, narrator *take.Narrator) (guard.Ending, error) {
 	a.Say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
 	env := append(run.Env(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
-	end := run.UnderLease(a, lease, o.Options, argv, env, caught, told)
+	end := run.UnderLease(a, lease, o.Options, argv, env, caught, narrator)
 	return end, lease.Release()
 }
 

@@ -253,17 +253,17 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 	caught := signals.Catch()
 	defer signal.Stop(caught)
 	ctx, waited := signals.Until(ctx, caught)
-	told := take.NewNarrator(a)
+	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	client, err := connect.Open(ctx, a, holdfast.Options{
-		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.details(),
+		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.details(),
 	}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
 	defer client.Close()
-	defer told.Outage.End()
-	lease, err := take.Acquire(ctx, a, client, name, o.Options, told.Outage)
+	defer narrator.Outage.End()
+	lease, err := take.Acquire(ctx, a, client, name, o.Options, narrator.Outage)
 	if came := waited(); came != nil {
 		if lease != nil {
 			_ = lease.Release() // the signal ends all messages

@@ -79,31 +79,31 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	caught := signals.Catch()
 	defer signal.Stop(caught)
 	ctx, waited := signals.Until(ctx, caught)
-	told := take.NewNarrator(a)
+	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
-	client, err := connect.Open(ctx, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
+	client, err := connect.Open(ctx, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
 	defer client.Close()
-	defer told.Outage.End()
+	defer narrator.Outage.End()
 	began := time.Now()
 	hold := func(lease *holdfast.Lease) guard.Ending {
 		log.Started(lease.Token())
 		status.granted(a, client.Owner(), lease)
-		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Owner(), lease), caught, told)
+		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Owner(), lease), caught, narrator)
 	}
 	run := runLocked
 	if o.Every > 0 {
 		run = runTick
 	}
-	end, released, err := run(ctx, a, client, name, o, told.Outage, waited, hold)
+	end, released, err := run(ctx, a, client, name, o, narrator.Outage, waited, hold)
 	if err != nil {
 		log.Skipped(err, time.Since(began))
 		return err
 	}
 	status.over(end, released)
-	told.End(released == nil && a.Verbose)
+	narrator.End(released == nil && a.Verbose)
 	result := Conclude(a, name, o, end, released)
 	log.Ended(result)
 	return result
@@ -128,20 +128,20 @@ func runLocked(ctx context.Context, a *cli.App, client *connect.Session, name st
 
 // UnderLease runs the command while the lease lasts. When it returns nothing of the
 // command is alive any more.
-func UnderLease(a *cli.App, lease *holdfast.Lease, o take.Options, argv, env []string, caught chan os.Signal, told *take.Narrator) (end guard.Ending) {
+func UnderLease(a *cli.App, lease *holdfast.Lease, o take.Options, argv, env []string, caught chan os.Signal, narrator *take.Narrator) (end guard.Ending) {
 	began := guard.Now()
 	job, err := guard.Start(a, lease.Name(), argv, env)
 	if err != nil {
 		return guard.Ending{Err: fmt.Errorf("cannot start a guard process: %w", err)}
 	}
 	signals.RefuseStop(caught)
-	s := supervisor{lease: lease, job: job, grace: o.Grace, say: a.Say, late: told.Outage.Overdue}
+	s := supervisor{lease: lease, job: job, grace: o.Grace, say: a.Say, late: narrator.Outage.Overdue}
 	if o.MaxHold > 0 {
 		s.maxHold = began.Add(o.MaxHold)
 	}
 	end = s.watch(caught)
 	end.Asked = s.asked
-	told.Outage.End() // from here on its cost counts
+	narrator.Outage.End() // from here on its cost counts
 	return end
 }
 

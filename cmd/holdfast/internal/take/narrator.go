@@ -28,8 +28,7 @@ func NewNarrator(a *cli.App) *Narrator {
 	return &Narrator{Outage: &Outage{say: a.Say}, detail: a.Detail, over: make(chan struct{}, 1)}
 }
 
-// End ends the telling, after the last event of a lease that was given back, if
-// that is to be waited for.
+// End ends the narration. With wait, it first waits for the last event of a released lease.
 func (n *Narrator) End(wait bool) {
 	n.Outage.End()
 	if wait {

@@ -98,7 +98,7 @@ func (b *Board) Serve(w http.ResponseWriter, r *http.Request, page Page) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(made.status)
-	_, _ = w.Write(made.body) // who has left needs no answer
+	_, _ = w.Write(made.body) // a client that has left needs no answer
 }
 
 func (b *Board) render(page Page, r *http.Request, p *seen.Picture) sheet {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// chart is lines over time: drawn here as SVG, and anew with more by charts.js.
+// chart is lines over time. It is drawn here as SVG; charts.js replaces that by a chart with more.
 type chart struct {
 	Title  string
 	Unit   string // "" or "ms"

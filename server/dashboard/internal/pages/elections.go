@@ -2,7 +2,7 @@ package pages
 
 import "github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 
-// electionsPage lists who leads.
+// electionsPage lists the leaders.
 type electionsPage struct {
 	*visit
 	Elections []*seen.Lock

@@ -33,7 +33,7 @@ type eventRow struct {
 	Detail string
 }
 
-// kinds are what can be seen without a journal, and then what only that tells.
+// kinds are the events that can be seen without a journal, then those that only the journal has.
 var kinds = []struct {
 	event       journal.Event
 	icon, class string
@@ -50,7 +50,7 @@ var kinds = []struct {
 	{journal.Dropped, "watch", "warn"},
 }
 
-const unwritten = 4 // of kinds
+const unwritten = 4 // kinds that can be seen without a journal
 
 func events(v *visit) any {
 	page := &eventsPage{visit: v, What: v.query.Get("what")}
@@ -80,7 +80,7 @@ func happened(page *eventsPage) (entries []journal.Entry) {
 			page.Trouble = whyNot(err)
 		}
 		if page.Written = len(written) > 0; page.Written {
-			// The stream is in the order of writing, and writers gather before they write.
+			// The stream is in the order of writing, and writers write in batches.
 			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}

@@ -14,9 +14,9 @@ const (
 	sparing   = 20  // times as long as reading took, it is not read again: of a name with few entries all is read
 )
 
-// recent asks the journal for all who watch the same: at most once per interval and
-// name, and for no more than a twentieth of the time. Others wait for the same answer,
-// so it does not end with the request.
+// recent asks the journal once for all visitors of the same page: at most once per interval and
+// name, and for no more than a twentieth of the time. Others wait for the same answer, so it does
+// not end with the request.
 func recent(b *Board, name string) ([]journal.Entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), firstPicture)
 	defer cancel()

@@ -60,7 +60,7 @@ func newLockPage(v *visit, name string) *lockPage {
 	l := v.Picture.ByName[name]
 	page := &lockPage{visit: v, Name: name, Lock: l}
 	v.Title = cmp.Or(view.Text(name), "Which lock?")
-	if name != "" { // a journal would tell of all names
+	if name != "" { // a journal would show all names
 		page.Timeline = timelineOf(v.Board, name, l)
 	}
 	if l == nil {

@@ -60,7 +60,7 @@ func overview(v *visit) any {
 		_, lost := past.Rate(now.Add(-seen.Remembered))
 		o.Began, o.Written = past.Began, past.Written
 		o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
-		queued := v.Quorum == "" // the nodes of a quorum have no queue: nothing is known of who waits, unless a journal tells
+		queued := v.Quorum == "" // the nodes of a quorum have no queue: only a journal shows waiters
 		if queued {
 			o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
 		}

@@ -17,7 +17,7 @@ type problem struct {
 // problemsPage lists findings.
 type problemsPage struct {
 	*visit
-	Problems []problem // that somebody should look at
+	Problems []problem // that need attention
 	Notes    []problem
 	Pages    *parts
 }

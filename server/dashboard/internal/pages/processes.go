@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// processesPage is who holds and waits, by host.
+// processesPage lists the processes that hold or wait, by host.
 type processesPage struct {
 	*visit
 	Hosts []hostGroup
@@ -33,7 +33,7 @@ type processRow struct {
 	Holds []held
 	Waits []*seen.Lock
 	Locks string // where the rest is
-	About string // what it tells of itself
+	About string // its own details
 	label string
 	host  string
 }
@@ -79,7 +79,7 @@ func processesOf(v *visit) []*processRow {
 	for _, l := range v.Picture.Locks {
 		for _, h := range l.Holding() {
 			row := at(h.Client, h.Owner, show.Owner(&h), h.Details)
-			row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // of several who hold it each has a time of its own
+			row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // each of several holders has its own time
 		}
 		for _, w := range l.Waiters {
 			row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details)

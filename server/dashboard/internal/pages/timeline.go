@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// timeline is who held a name when.
+// timeline shows when each holder had a name.
 type timeline struct {
 	From    *show.Stamp
 	Lanes   [][]bar     // the bars of a lane do not overlap
@@ -131,7 +131,7 @@ func holdsOf(entries []journal.Entry, l *seen.Lock) []seen.Hold {
 	if n := len(holds); now != nil && n > 0 && now.From.After(holds[n-1].From) && now.Owner != holds[n-1].Owner {
 		holds = append(holds, *now)
 	}
-	// A process that dies writes no end: of a mutex the next grant tells that it came.
+	// A process that dies writes no end. Of a mutex the next grant shows that the hold has ended.
 	for i := range holds {
 		last := i == len(holds)-1
 		if h := &holds[i]; h.To.IsZero() && !h.Shared && (!last || now == nil) {

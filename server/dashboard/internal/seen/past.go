@@ -19,7 +19,7 @@ const (
 	maxEvents = 500
 	maxHolds  = 60 // of a name
 	maxWaits  = 4096
-	recentGap = 15 * time.Second // two pictures farther apart than this tell nothing of what was between
+	recentGap = 15 * time.Second // two pictures with a longer gap say nothing about the time between
 )
 
 // Past is what is remembered of the past, bounded in every direction. The sampler's mutex
