@@ -55,11 +55,11 @@ failovers: ## fifty in a row behind Sentinel, with what gets lost known in time;
 
 verify: ## faults on real processes and servers, every history judged; ten minutes
 	@scripts/need gcc redis-server redis-cli ip
-	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./internal/lab/verify -args -cell . -for 10m -parallel-histories 6 -result verify.json
+	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./internal/lab/verify -args -scenario . -for 10m -parallel-histories 6 -result verify.json
 
 verify-long: ## the same for two hours
 	@scripts/need gcc redis-server redis-cli ip
-	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./internal/lab/verify -args -cell . -for 2h -parallel-histories 6 -result verify.json
+	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./internal/lab/verify -args -scenario . -for 2h -parallel-histories 6 -result verify.json
 
 soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
 	@scripts/need redis-server

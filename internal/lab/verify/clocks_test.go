@@ -18,7 +18,7 @@ func TestClocks(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	report := verify.Run(t, verify.Plan{
-		Cells: verify.Scenarios(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,
+		Scenarios: verify.Scenarios(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,
 		Parallel: 2, Slack: *slack, Failures: filepath.Join(*failures, "clocks"),
 	})
 	report.Table(t.Output())
@@ -26,6 +26,6 @@ func TestClocks(t *testing.T) {
 		t.Errorf("the harness: %s", broken)
 	}
 	for _, f := range report.Found {
-		t.Errorf("%s, seed %d: got %v, want no promise broken; see %s, and replay with\n\t%s", f.Cell, f.Seed, f.Violations[0], f.Directory, f.Replay)
+		t.Errorf("%s, seed %d: got %v, want no promise broken; see %s, and replay with\n\t%s", f.Scenario, f.Seed, f.Violations[0], f.Directory, f.Replay)
 	}
 }

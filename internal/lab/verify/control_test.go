@@ -22,38 +22,38 @@ type Checker func(*check.Story, check.Rules) []check.Violation
 // Control is a situation outside the promises: what is expected to break, does.
 // Behind the fence nothing may, where the lock has one.
 type Control struct {
-	Why   string // what is predicted
-	Cell  string
-	Peer  client.Peer // the lock, where it is not holdfast
-	Sees  Checker     // speaks of it, when it is told that nothing is to be lost
-	Right client.Peer // in the same cell it breaks nothing
+	Why      string // what is predicted
+	Scenario string
+	Peer     client.Peer // the lock, where it is not holdfast
+	Sees     Checker     // speaks of it, when it is told that nothing is to be lost
+	Right    client.Peer // in the same scenario it breaks nothing
 }
 
 // Controls are all of them.
 var Controls = []Control{
-	{Why: "a master without WAIT fails over to a replica that lags: two hold", Cell: "sentinel/failover-behind-client-frozen", Sees: check.Exclusion},
-	{Why: "a server forgets all while somebody holds: two hold", Cell: "standalone/restarted-empty-client-frozen", Sees: check.Exclusion},
-	{Why: "FLUSHALL: two hold", Cell: "standalone/flushall", Sees: check.Exclusion},
-	{Why: "DEL of the key: two hold", Cell: "standalone/keys-deleted-client-frozen", Sees: check.Exclusion},
-	{Why: "the key is evicted: two hold", Cell: "standalone/evicted-client-frozen", Sees: check.Exclusion},
-	{Why: "a holder stops between its last check and its write: an update is lost without a fence", Cell: "standalone/client-frozen/before-write", Sees: check.Careless},
-	{Why: "the server's clock jumps forward, so leases end early: two hold", Cell: "clocked/clock-forward", Sees: check.Exclusion},
-	{Why: "the server's clock goes faster than the margin allows for: two hold", Cell: "clocked/clock-fast-client-killed", Sees: check.Exclusion},
-	{Why: "one node's clock jumps forward under a bare majority: two hold", Cell: "clocked-quorum/node-clock-forward-bare-majority", Sees: check.Exclusion},
-	{Why: "the clocks of a majority jump forward: two hold", Cell: "clocked-quorum/majority-clocks-jump", Sees: check.Exclusion},
-	{Why: "data is lost and the clock is behind the newest token: tokens fall", Cell: "clocked/flushall-clock-behind", Sees: check.Tokens},
-	{Why: "waiters that poll have no order: they are overtaken", Cell: "standalone/none", Peer: client.Recipe, Sees: check.InOrder},
-	{Why: "a deadline counted from the answer: two hold", Cell: "standalone/answers-held", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
-	{Why: "a deadline counted from an answer that TCP had to send again: two hold", Cell: "netns/answers-vanish", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
+	{Why: "a master without WAIT fails over to a replica that lags: two hold", Scenario: "sentinel/failover-behind-client-frozen", Sees: check.Exclusion},
+	{Why: "a server forgets all while somebody holds: two hold", Scenario: "standalone/restarted-empty-client-frozen", Sees: check.Exclusion},
+	{Why: "FLUSHALL: two hold", Scenario: "standalone/flushall", Sees: check.Exclusion},
+	{Why: "DEL of the key: two hold", Scenario: "standalone/keys-deleted-client-frozen", Sees: check.Exclusion},
+	{Why: "the key is evicted: two hold", Scenario: "standalone/evicted-client-frozen", Sees: check.Exclusion},
+	{Why: "a holder stops between its last check and its write: an update is lost without a fence", Scenario: "standalone/client-frozen/before-write", Sees: check.Careless},
+	{Why: "the server's clock jumps forward, so leases end early: two hold", Scenario: "clocked/clock-forward", Sees: check.Exclusion},
+	{Why: "the server's clock goes faster than the margin allows for: two hold", Scenario: "clocked/clock-fast-client-killed", Sees: check.Exclusion},
+	{Why: "one node's clock jumps forward under a bare majority: two hold", Scenario: "clocked-quorum/node-clock-forward-bare-majority", Sees: check.Exclusion},
+	{Why: "the clocks of a majority jump forward: two hold", Scenario: "clocked-quorum/majority-clocks-jump", Sees: check.Exclusion},
+	{Why: "data is lost and the clock is behind the newest token: tokens fall", Scenario: "clocked/flushall-clock-behind", Sees: check.Tokens},
+	{Why: "waiters that poll have no order: they are overtaken", Scenario: "standalone/none", Peer: client.Recipe, Sees: check.InOrder},
+	{Why: "a deadline counted from the answer: two hold", Scenario: "standalone/answers-held", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
+	{Why: "a deadline counted from an answer that TCP had to send again: two hold", Scenario: "netns/answers-vanish", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
 }
 
 // Can says why this machine can't play a control; nil: it can.
 func (c *Control) Can() error {
-	cell, err := controlScenario(c.Cell)
+	scenario, err := controlScenario(c.Scenario)
 	if err != nil {
 		return err
 	}
-	return cell.can()
+	return scenario.can()
 }
 
 // ControlOutcome is what a history of a control was.
@@ -66,12 +66,12 @@ type ControlOutcome struct {
 
 // Play plays one history of a control.
 func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) {
-	cell, err := controlScenario(c.Cell)
+	scenario, err := controlScenario(c.Scenario)
 	if err != nil {
 		return o, err
 	}
 	o.Seed = seed
-	s, rules, err := p.history(cell, c.Peer, seed)
+	s, rules, err := p.history(scenario, c.Peer, seed)
 	if err != nil {
 		return o, err
 	}
@@ -80,7 +80,7 @@ func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) 
 		o.Behind = append(check.Fence(s, rules), check.Adds(s, rules)...)
 	}
 	if c.Right != "" {
-		if s, rules, err = p.history(cell, c.Right, seed); err != nil {
+		if s, rules, err = p.history(scenario, c.Right, seed); err != nil {
 			return o, err
 		}
 		o.Behind = append(o.Behind, c.Sees(s, rules)...)
@@ -108,8 +108,8 @@ func (p *Controlled) topology(kind topology.Kind) *topology.Topology {
 }
 
 // history plays one, and says that nothing was to be lost in it.
-func (p *Controlled) history(cell Scenario, peer client.Peer, seed uint64) (*check.Story, check.Rules, error) {
-	r := run{scenario: cell, seed: seed, peer: peer, t: p.t, topology: p.topology(cell.Topology), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
+func (p *Controlled) history(scenario Scenario, peer client.Peer, seed uint64) (*check.Story, check.Rules, error) {
+	r := run{scenario: scenario, seed: seed, peer: peer, t: p.t, topology: p.topology(scenario.Topology), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
 		return nil, check.Rules{}, err
@@ -117,12 +117,12 @@ func (p *Controlled) history(cell Scenario, peer client.Peer, seed uint64) (*che
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
 	if err != nil {
-		return nil, check.Rules{}, fmt.Errorf("%v, seed %d: %w", cell, seed, err)
+		return nil, check.Rules{}, fmt.Errorf("%v, seed %d: %w", scenario, seed, err)
 	}
-	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack, Calm: cell.Fault.Calm}, nil
+	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack, Calm: scenario.Fault.Calm}, nil
 }
 
-// controlScenario finds a cell by its name, among those of controls, too.
+// controlScenario finds a scenario by its name, among those of controls, too.
 func controlScenario(name string) (Scenario, error) {
 	for _, f := range slices.Concat(faults.All(), faults.Controls()) {
 		for _, kind := range topology.Kinds {
@@ -137,5 +137,5 @@ func controlScenario(name string) (Scenario, error) {
 			}
 		}
 	}
-	return Scenario{}, fmt.Errorf("no cell is called %s", name)
+	return Scenario{}, fmt.Errorf("no scenario is called %s", name)
 }

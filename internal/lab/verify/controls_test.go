@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	controlMatch = flag.String("control", "", "regular expression: the cells of TestControls")
+	controlMatch = flag.String("control", "", "regular expression: the scenarios of TestControls")
 	controlTries = flag.Int("control-tries", 48, "histories in which a control has to show what it is for")
 )
 
@@ -34,16 +34,16 @@ func TestControls(t *testing.T) {
 	var outcomes controlsResult
 	t.Cleanup(func() { outcomes.write(t) })
 	for _, c := range verify.Controls {
-		if !match.MatchString(c.Cell) {
+		if !match.MatchString(c.Scenario) {
 			continue
 		}
 		if err := c.Can(); err != nil {
-			t.Logf("%s is not played: %v", c.Cell, err)
-			outcomes.LeftOut = append(outcomes.LeftOut, fmt.Sprintf("%s: %v", c.Cell, err))
+			t.Logf("%s is not played: %v", c.Scenario, err)
+			outcomes.LeftOut = append(outcomes.LeftOut, fmt.Sprintf("%s: %v", c.Scenario, err))
 			continue
 		}
 		outcomes.Tried++
-		t.Run(c.Cell, func(t *testing.T) {
+		t.Run(c.Scenario, func(t *testing.T) {
 			t.Parallel()
 			controlled := verify.NewControlled(t, *slack)
 			for try := range *controlTries {
@@ -59,7 +59,7 @@ func TestControls(t *testing.T) {
 					t.Errorf("seed %d: got %v, want nothing of the kind there", o.Seed, v)
 				}
 				if len(o.Seen) > 0 {
-					outcomes.add(controlResult{c.Why, c.Cell, o.Seed, o.Seen[0].String()})
+					outcomes.add(controlResult{c.Why, c.Scenario, o.Seed, o.Seen[0].String()})
 					t.Logf("%s: seen in history %d, seed %d, of %d grants, %d times: %v", c.Why, try+1, o.Seed, o.Grants, len(o.Seen), o.Seen[0])
 					for _, e := range o.Seen[0].Events {
 						t.Logf("    %+v", e)
@@ -78,16 +78,16 @@ type controlsResult struct {
 	Seen  int             `json:"seen"`
 	List  []controlResult `json:"list"`
 
-	LeftOut []string `json:"left_out,omitempty"` // cells that this machine can't play, and why
+	LeftOut []string `json:"left_out,omitempty"` // scenarios that this machine can't play, and why
 
 	mu sync.Mutex
 }
 
 type controlResult struct {
-	Why  string `json:"why"`
-	Cell string `json:"cell"`
-	Seed uint64 `json:"seed"`
-	Seen string `json:"seen"`
+	Why      string `json:"why"`
+	Scenario string `json:"scenario"`
+	Seed     uint64 `json:"seed"`
+	Seen     string `json:"seen"`
 }
 
 func (r *controlsResult) add(c controlResult) {

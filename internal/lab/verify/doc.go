@@ -2,8 +2,8 @@
 // processes lock names on real servers while faults hit them at exact steps, each
 // writes down what it saw, and checkers judge the whole.
 //
-// A cell is a place, a fault and, for a fault of clients, a step. A history is a
-// few seconds in one cell. Packages below: history has the events, client and
+// A scenario is a topology, a fault and, for a fault of clients, a step. A history is a
+// few seconds in one scenario. Packages below: history has the events, client and
 // resource the processes, crew runs them, place the servers, faults the catalogue,
 // check the judges. To add a fault, add a row to faults; to add a judge, one to
 // check.All.

@@ -52,7 +52,7 @@ type run struct {
 
 // Outcome is what a history was.
 type Outcome struct {
-	Cell       Scenario
+	Scenario   Scenario
 	Seed       uint64
 	Operations int // attempts
 	Grants     int
@@ -72,7 +72,7 @@ type Outcome struct {
 
 // play plays a history at a place and judges it.
 func (r *run) play() Outcome {
-	o := Outcome{Cell: r.scenario, Seed: r.seed}
+	o := Outcome{Scenario: r.scenario, Seed: r.seed}
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
@@ -270,7 +270,7 @@ func (r *run) settings() func(int) client.Setting {
 	}
 }
 
-// shaped are the settings of a cell that has a shape.
+// shaped are the settings of a scenario that has a shape.
 func (r *run) shaped(shape *faults.Shape) func(int) client.Setting {
 	kind := history.Quorum
 	if r.topology.Quorum == "" {
@@ -344,7 +344,7 @@ func (r *run) names() (targets []client.Target) {
 	return targets
 }
 
-// strikes lets the cell's fault hit, again and again, for a length of time.
+// strikes lets the scenario's fault hit, again and again, for a length of time.
 func (r *run) strikes(length time.Duration) error {
 	scene := &faults.Scene{
 		Topology: r.topology, Workers: r.workers, Ways: r.ways, Step: r.scenario.Step, Random: r.random, TTL: r.ttl,

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/topology"
 )
 
-// PeerScenarios match the cells in which peers are compared: faults that all of them
+// PeerScenarios match the scenarios in which peers are compared: faults that all of them
 // can be hit by.
 const PeerScenarios = `^standalone/(none|client-frozen/(anywhere|after-grant|in-work|before-write)|client-killed/anywhere|server-restarted-empty|flushall|` +
 	`answers-lost|nth-answer-lost|answers-held|stalled|latency|client-pause|server-frozen)$|^sentinel/failover-behind$`
@@ -25,16 +25,16 @@ const PeerScenarios = `^standalone/(none|client-frozen/(anywhere|after-grant|in-
 // PeerPlan says what RunPeers does.
 type PeerPlan struct {
 	Peers     []client.Peer
-	Cells     []Scenario
+	Scenarios []Scenario
 	Seed      uint64
-	Histories int // of each peer in each cell
+	Histories int // of each peer in each scenario
 	Parallel  int
 	Slack     time.Duration
 	Failures  string // directory for histories that break a promise
 	Progress  func(*PeerOutcome)
 }
 
-// RunPeers plays the same cells with each peer and with holdfast itself.
+// RunPeers plays the same scenarios with each peer and with holdfast itself.
 func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 	report := newPeerReport(plan)
 	work := make(chan run)
@@ -65,13 +65,13 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 	}
 	random := rand.New(rand.NewPCG(plan.Seed, 0))
 	for range plan.Histories {
-		for _, cell := range plan.Cells {
+		for _, scenario := range plan.Scenarios {
 			seed := random.Uint64() >> 12
-			if plan.Histories == 1 && len(plan.Cells) == 1 {
+			if plan.Histories == 1 && len(plan.Scenarios) == 1 {
 				seed = plan.Seed
 			}
 			for _, peer := range plan.Peers {
-				work <- run{scenario: cell, seed: seed, peer: peer}
+				work <- run{scenario: scenario, seed: seed, peer: peer}
 			}
 		}
 	}
@@ -83,10 +83,10 @@ func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 // PeerOutcome is what a history of a peer was.
 type PeerOutcome struct {
 	Peer     client.Peer
-	Cell     Scenario
+	Scenario Scenario
 	Seed     uint64
 	Grants   int
-	Judged   map[Promise][]check.Violation // by the promises that the cell is about
+	Checked  map[Promise][]check.Violation // by the promises that the scenario is about
 	Overtook int                           // see Overtaken
 	Waited   time.Duration
 	Events   []history.Event
@@ -94,7 +94,7 @@ type PeerOutcome struct {
 }
 
 func (r *run) playPeer() PeerOutcome {
-	o := PeerOutcome{Peer: r.peer, Cell: r.scenario, Seed: r.seed}
+	o := PeerOutcome{Peer: r.peer, Scenario: r.scenario, Seed: r.seed}
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	if r.dir, o.Err = os.MkdirTemp("", "hfv"); o.Err != nil { // short: a socket is in it
 		return o
@@ -107,7 +107,7 @@ func (r *run) playPeer() PeerOutcome {
 	}
 	s := check.Read(events)
 	o.Grants, o.Events = len(s.Leases), events
-	o.Judged = checkPeer(s, r.peer, r.scenario, r.ttl)
+	o.Checked = checkPeer(s, r.peer, r.scenario, r.ttl)
 	o.Overtook, o.Waited = check.Overtaken(s)
 	return o
 }

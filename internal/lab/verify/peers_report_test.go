@@ -40,18 +40,18 @@ var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
 // end.
 var reachable = []string{faults.None.Name, "answers-lost", "nth-answer-lost", "answers-held", "stalled", "latency", "client-pause", "server-frozen"}
 
-// checkPeer judges the promises that a cell is about; a promise that it is not
+// checkPeer judges the promises that a scenario is about; a promise that it is not
 // about, or that the peer does not make, is not in the answer.
-func checkPeer(s *check.Story, peer client.Peer, cell Scenario, ttl time.Duration) map[Promise][]check.Violation {
-	r := check.Rules{TTL: ttl, Loses: cell.Fault.Loses, Split: cell.Fault.Splits}
+func checkPeer(s *check.Story, peer client.Peer, scenario Scenario, ttl time.Duration) map[Promise][]check.Violation {
+	r := check.Rules{TTL: ttl, Loses: scenario.Fault.Loses, Split: scenario.Fault.Splits}
 	judged := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
-	if !cell.Fault.Loses {
+	if !scenario.Fault.Loses {
 		judged[OwnView] = check.Exclusion(s, r)
 		if peer != client.Holdfast { // whose key changes by turns and grants: a witness judges that, see TestVerify
 			judged[NotTaken] = check.Deleted(s, r)
 		}
 	}
-	if peer == client.Rueidislock && !cell.Fault.Loses {
+	if peer == client.Rueidislock && !scenario.Fault.Loses {
 		judged[Told] = judged[OwnView] // its view is that its context has not ended
 	}
 	if peer == client.Holdfast {
@@ -60,7 +60,7 @@ func checkPeer(s *check.Story, peer client.Peer, cell Scenario, ttl time.Duratio
 			judged[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
 		}
 	}
-	if slices.Contains(reachable, cell.Fault.Name) {
+	if slices.Contains(reachable, scenario.Fault.Name) {
 		judged[NotLeft] = check.Behind(s, r)
 		if peer == client.Holdfast {
 			judged[NotLeft] = check.Leftovers(s, r)
@@ -88,9 +88,9 @@ type PeerRow struct {
 
 // PeerJudgment is about one promise.
 type PeerJudgment struct {
-	Histories int               `json:"histories"` // of cells that are about it
+	Histories int               `json:"histories"` // of scenarios that are about it
 	Broken    int               `json:"broken"`    // of these
-	First     map[string]string `json:"first"`     // by cell, the first that was seen broken there: how to replay it
+	First     map[string]string `json:"first"`     // by scenario, the first that was seen broken there: how to replay it
 }
 
 func newPeerReport(plan PeerPlan) *PeerReport {
@@ -109,10 +109,10 @@ func (r *PeerReport) add(o *PeerOutcome) {
 	row := r.Rows[o.Peer]
 	row.Histories++
 	row.Grants += o.Grants
-	if o.Cell.Fault.Name == faults.None.Name {
+	if o.Scenario.Fault.Name == faults.None.Name {
 		row.Overtook, row.Waited = max(row.Overtook, o.Overtook), max(row.Waited, o.Waited)
 	}
-	for promise, violations := range o.Judged {
+	for promise, violations := range o.Checked {
 		j := row.Promises[promise]
 		if j == nil {
 			j = &PeerJudgment{First: map[string]string{}}
@@ -123,10 +123,10 @@ func (r *PeerReport) add(o *PeerOutcome) {
 			continue
 		}
 		j.Broken++
-		cell := o.Cell.String()
-		if j.First[cell] == "" {
-			j.First[cell] = fmt.Sprintf("go test -count 1 -run '^TestPeers$' ./internal/lab/verify -args -peer '^%s$' -peer-cell '^%s$' -seed %d -peer-histories 1", o.Peer, cell, o.Seed)
-			if err := r.keep(o, promise, violations[0], j.First[cell]); err != nil {
+		scenario := o.Scenario.String()
+		if j.First[scenario] == "" {
+			j.First[scenario] = fmt.Sprintf("go test -count 1 -run '^TestPeers$' ./internal/lab/verify -args -peer '^%s$' -peer-scenario '^%s$' -seed %d -peer-histories 1", o.Peer, scenario, o.Seed)
+			if err := r.keep(o, promise, violations[0], j.First[scenario]); err != nil {
 				r.Broken = append(r.Broken, err.Error())
 			}
 		}
@@ -136,7 +136,7 @@ func (r *PeerReport) add(o *PeerOutcome) {
 // keep writes down what was seen.
 func (r *PeerReport) keep(o *PeerOutcome, promise Promise, v check.Violation, replay string) error {
 	words := strings.NewReplacer("/", "_", " ", "-")
-	dir := filepath.Join(r.plan.Failures, words.Replace(fmt.Sprintf("%s-%s-%s-%d", o.Peer, promise, o.Cell, o.Seed)))
+	dir := filepath.Join(r.plan.Failures, words.Replace(fmt.Sprintf("%s-%s-%s-%d", o.Peer, promise, o.Scenario, o.Seed)))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func (r *PeerReport) Table(w io.Writer) {
 	for _, peer := range r.plan.Peers {
 		for _, p := range Promises {
 			if j := r.Rows[peer].Promises[p]; j != nil {
-				for cell, replay := range j.First {
-					fmt.Fprintf(w, "%s, %s: seen broken in %s: %s\n", peer, p, cell, replay)
+				for scenario, replay := range j.First {
+					fmt.Fprintf(w, "%s, %s: seen broken in %s: %s\n", peer, p, scenario, replay)
 				}
 			}
 		}

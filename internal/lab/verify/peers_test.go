@@ -15,11 +15,11 @@ import (
 
 var (
 	peerMatch     = flag.String("peer", "", "regular expression: the locks that TestPeers compares")
-	peerScenarios = flag.String("peer-cell", "^standalone/(none|client-frozen/before-write)$", "regular expression: the cells of TestPeers; all: "+verify.PeerScenarios)
-	peerHistories = flag.Int("peer-histories", 1, "histories of each peer in each cell")
+	peerScenarios = flag.String("peer-scenario", "^standalone/(none|client-frozen/before-write)$", "regular expression: the scenarios of TestPeers; all: "+verify.PeerScenarios)
+	peerHistories = flag.Int("peer-histories", 1, "histories of each peer in each scenario")
 )
 
-// The cells that judge holdfast judge other locks, too. What holdfast promises it
+// The scenarios that judge holdfast judge other locks, too. What holdfast promises it
 // keeps there, and a process that is frozen between reading and writing undoes
 // what others wrote where there is no token: the judges can see it.
 func TestPeers(t *testing.T) {
@@ -30,12 +30,12 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cell, err := regexp.Compile(*peerScenarios)
+	scenario, err := regexp.Compile(*peerScenarios)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := verify.PeerPlan{
-		Cells: verify.Scenarios(cell), Seed: *seed, Histories: *peerHistories, Parallel: *parallel,
+		Scenarios: verify.Scenarios(scenario), Seed: *seed, Histories: *peerHistories, Parallel: *parallel,
 		Slack: *slack, Failures: filepath.Join(*failures, "peers"),
 	}
 	if plan.Seed == 0 {
@@ -47,8 +47,8 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	plan.Progress = func(o *verify.PeerOutcome) {
-		t.Logf("%s in %v, seed %d: %d granted, %v", o.Peer, o.Cell, o.Seed, o.Grants, o.Err)
-		for promise, violations := range o.Judged {
+		t.Logf("%s in %v, seed %d: %d granted, %v", o.Peer, o.Scenario, o.Seed, o.Grants, o.Err)
+		for promise, violations := range o.Checked {
 			if len(violations) > 0 {
 				t.Logf("    %s: %v", promise, violations[0])
 			}
@@ -81,7 +81,7 @@ func TestPeers(t *testing.T) {
 			}
 		}
 	}
-	if len(report.Rows) == len(client.Peers) && cell.MatchString("standalone/client-frozen/before-write") && unfenced == 0 {
+	if len(report.Rows) == len(client.Peers) && scenario.MatchString("standalone/client-frozen/before-write") && unfenced == 0 {
 		t.Error("no lock without a token lost an update, want one: do the judges see anything?")
 	}
 }

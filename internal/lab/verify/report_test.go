@@ -21,15 +21,15 @@ import (
 // Report is what all histories came to.
 type Report struct {
 	Counts
-	Command string             `json:"command,omitempty"`
-	Date    string             `json:"date"`
-	Machine string             `json:"machine"`
-	Seconds float64            `json:"seconds"`
-	Cells   map[string]*Counts `json:"cells"`
-	Found   []Finding          `json:"found"`
-	Broken  []string           `json:"broken"` // what went wrong with the harness
+	Command   string             `json:"command,omitempty"`
+	Date      string             `json:"date"`
+	Machine   string             `json:"machine"`
+	Seconds   float64            `json:"seconds"`
+	Scenarios map[string]*Counts `json:"scenarios"`
+	Found     []Finding          `json:"found"`
+	Broken    []string           `json:"broken"` // what went wrong with the harness
 
-	LeftOut map[string][]string `json:"left_out,omitempty"` // cells that this machine can't play, by the reason
+	LeftOut map[string][]string `json:"left_out,omitempty"` // scenarios that this machine can't play, by the reason
 
 	began time.Time
 	plan  Plan
@@ -54,7 +54,7 @@ type Counts struct {
 
 // Finding is a history that broke a promise.
 type Finding struct {
-	Cell       string   `json:"cell"`
+	Scenario   string   `json:"scenario"`
 	Seed       uint64   `json:"seed"`
 	Violations []string `json:"violations"`
 	Directory  string   `json:"directory"`
@@ -64,7 +64,7 @@ type Finding struct {
 func newReport(plan Plan) *Report {
 	return &Report{
 		Command: plan.Command, Date: time.Now().Format(time.DateOnly), Machine: machine.WithServer(),
-		Cells: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan,
+		Scenarios: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan,
 	}
 }
 
@@ -89,12 +89,12 @@ func (r *Report) add(o Outcome) {
 	if o.Err != nil {
 		r.Broken = append(r.Broken, o.Err.Error())
 	}
-	name := o.Cell.String()
-	if r.Cells[name] == nil {
-		r.Cells[name] = &Counts{}
+	name := o.Scenario.String()
+	if r.Scenarios[name] == nil {
+		r.Scenarios[name] = &Counts{}
 	}
 	r.Counts.add(o)
-	r.Cells[name].add(o)
+	r.Scenarios[name].add(o)
 	if len(o.Violations) > 0 || o.Err != nil {
 		r.Found = append(r.Found, r.keep(o))
 	} else if o.Undecided > 0 {
@@ -104,9 +104,9 @@ func (r *Report) add(o Outcome) {
 
 // keep writes down what shows a broken promise, or could not be decided.
 func (r *Report) keep(o Outcome) Finding {
-	f := Finding{Cell: o.Cell.String(), Seed: o.Seed}
-	f.Replay = fmt.Sprintf("go test -count 1 -run '^TestVerify$' ./internal/lab/verify -args -cell '^%s$' -seed %d -histories 1", f.Cell, f.Seed)
-	f.Directory = filepath.Join(r.plan.Failures, strings.ReplaceAll(f.Cell, "/", "_")+fmt.Sprintf("-%d", f.Seed))
+	f := Finding{Scenario: o.Scenario.String(), Seed: o.Seed}
+	f.Replay = fmt.Sprintf("go test -count 1 -run '^TestVerify$' ./internal/lab/verify -args -scenario '^%s$' -seed %d -histories 1", f.Scenario, f.Seed)
+	f.Directory = filepath.Join(r.plan.Failures, strings.ReplaceAll(f.Scenario, "/", "_")+fmt.Sprintf("-%d", f.Seed))
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\n", f.Replay)
 	if o.Err != nil {
@@ -156,14 +156,14 @@ func (r *Report) WriteFile(name string) error {
 // Table writes it for people.
 func (r *Report) Table(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tidle\tslow\tundecided\tviolations\t")
-	names := make([]string, 0, len(r.Cells))
-	for name := range r.Cells {
+	fmt.Fprintln(table, "scenario\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tidle\tslow\tundecided\tviolations\t")
+	names := make([]string, 0, len(r.Scenarios))
+	for name := range r.Scenarios {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		r.Cells[name].row(table, name)
+		r.Scenarios[name].row(table, name)
 	}
 	r.row(table, fmt.Sprintf("all, %.0f s", r.Seconds))
 	_ = table.Flush()

@@ -13,9 +13,9 @@ import (
 
 // Plan says what Run does.
 type Plan struct {
-	Cells     []Scenario
+	Scenarios []Scenario
 	Seed      uint64
-	For       time.Duration       // no history begins after that; 0: each cell once
+	For       time.Duration       // no history begins after that; 0: each scenario once
 	Histories int                 // at most so many; 0: no limit
 	Parallel  int                 // histories side by side, each on servers of its own
 	Length    time.Duration       // faults hit for so long in a history, up to a third more or less; 0: 3 s
@@ -26,8 +26,8 @@ type Plan struct {
 	Progress  func(Outcome, *Report)
 }
 
-// Run plays histories, cell after cell in a random order, again and again. The
-// same seed and a single cell play the same faults again, as far as processes and
+// Run plays histories, scenario after scenario in a random order, again and again. The
+// same seed and a single scenario play the same faults again, as far as processes and
 // machines can.
 func Run(t testing.TB, plan Plan) *Report {
 	report := newReport(plan)
@@ -63,20 +63,20 @@ func Run(t testing.TB, plan Plan) *Report {
 	return report.finish()
 }
 
-// each draws the histories. A plan of one history of one cell plays the very seed.
+// each draws the histories. A plan of one history of one scenario plays the very seed.
 func (p *Plan) each(begin func(run)) {
 	random := rand.New(rand.NewPCG(p.Seed, 0))
 	end := time.Now().Add(p.For)
 	for n := 0; ; {
-		for _, i := range random.Perm(len(p.Cells)) {
+		for _, i := range random.Perm(len(p.Scenarios)) {
 			if p.Histories > 0 && n >= p.Histories || p.For > 0 && time.Now().After(end) {
 				return
 			}
 			seed := random.Uint64() >> 12 // fits a JSON number
-			if p.Histories == 1 && len(p.Cells) == 1 {
+			if p.Histories == 1 && len(p.Scenarios) == 1 {
 				seed = p.Seed
 			}
-			begin(run{scenario: p.Cells[i], seed: seed})
+			begin(run{scenario: p.Scenarios[i], seed: seed})
 			n++
 		}
 		if p.For == 0 && p.Histories == 0 {

@@ -18,7 +18,7 @@ type Scenario struct {
 	Step     client.Step // empty: the fault hits no client
 }
 
-// String is place/fault or place/fault/step; Cells finds it by that.
+// String is topology/fault or topology/fault/step; Scenarios finds it by that.
 func (c Scenario) String() string {
 	if c.Step == "" {
 		return fmt.Sprintf("%s/%s", c.Topology, c.Fault.Name)
@@ -27,13 +27,13 @@ func (c Scenario) String() string {
 }
 
 // Scenarios are all whose name matches and that this machine can play.
-func Scenarios(match *regexp.Regexp) (cells []Scenario) {
+func Scenarios(match *regexp.Regexp) (scenarios []Scenario) {
 	for _, c := range named(match) {
 		if c.can() == nil {
-			cells = append(cells, c)
+			scenarios = append(scenarios, c)
 		}
 	}
-	return cells
+	return scenarios
 }
 
 // LeftOut are those whose name matches and that this machine can't play: by the
@@ -48,7 +48,7 @@ func LeftOut(match *regexp.Regexp) map[string][]string {
 	return out
 }
 
-// can says why this machine can't play the cell.
+// can says why this machine can't play the scenario.
 func (c Scenario) can() error {
 	if err := c.Topology.Can(); err != nil || c.Fault.Needs == nil {
 		return err
@@ -57,7 +57,7 @@ func (c Scenario) can() error {
 }
 
 // named are all whose name matches.
-func named(match *regexp.Regexp) (cells []Scenario) {
+func named(match *regexp.Regexp) (scenarios []Scenario) {
 	catalogue := faults.All()
 	for _, kind := range topology.Kinds {
 		for i := range catalogue {
@@ -71,10 +71,10 @@ func named(match *regexp.Regexp) (cells []Scenario) {
 			}
 			for _, step := range steps {
 				if c := (Scenario{kind, f, step}); match.MatchString(c.String()) {
-					cells = append(cells, c)
+					scenarios = append(scenarios, c)
 				}
 			}
 		}
 	}
-	return cells
+	return scenarios
 }

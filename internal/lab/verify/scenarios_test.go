@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify"
 )
 
-// A cell that this machine can't play is named, with the reason: none is missing
+// A scenario that this machine can't play is named, with the reason: none is missing
 // in silence.
 func TestNoneIsMissing(t *testing.T) {
 	all := regexp.MustCompile("^netns")
@@ -20,18 +20,18 @@ func TestNoneIsMissing(t *testing.T) {
 		played[c.String()] = true
 	}
 	left := verify.LeftOut(all)
-	for _, cell := range []string{"netns/none", "netns/link-down", "netns/line-slow", "netns-quorum/links-at-random"} {
+	for _, scenario := range []string{"netns/none", "netns/link-down", "netns/line-slow", "netns-quorum/links-at-random"} {
 		reason := ""
-		for why, cells := range left {
-			if slices.Contains(cells, cell) {
+		for why, scenarios := range left {
+			if slices.Contains(scenarios, scenario) {
 				reason = why
 			}
 		}
-		if played[cell] == (reason != "") {
-			t.Errorf("%s is played: %v; left out because of %q; want one of them", cell, played[cell], reason)
+		if played[scenario] == (reason != "") {
+			t.Errorf("%s is played: %v; left out because of %q; want one of them", scenario, played[scenario], reason)
 		}
 		if reason != "" && !strings.Contains(reason, "not allowed here") {
-			t.Errorf("%s is left out because of %q, want it to say what is not allowed here", cell, reason)
+			t.Errorf("%s is left out because of %q, want it to say what is not allowed here", scenario, reason)
 		}
 	}
 }

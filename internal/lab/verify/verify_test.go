@@ -18,10 +18,10 @@ import (
 )
 
 var (
-	lasting   = flag.Duration("for", time.Minute, "how long TestVerify begins histories; 0: each cell once")
+	lasting   = flag.Duration("for", time.Minute, "how long TestVerify begins histories; 0: each scenario once")
 	seed      = flag.Uint64("seed", 0, "of the histories; 0: by the clock")
-	scenarios = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
-	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")
+	scenarios = flag.String("scenario", "^(standalone|aof|quorum3)/", "regular expression: the scenarios, topology/fault or topology/fault/step")
+	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one scenario replays the seed")
 	parallel  = flag.Int("parallel-histories", 3, "histories side by side")
 	length    = flag.Duration("length", 0, "of the part of a history in which faults hit, about; 0: 3 s")
 	slack     = flag.Duration("slack", time.Second, "what the machine may add to times that are no matter of safety")
@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := verify.Plan{
-		Cells: verify.Scenarios(match), Seed: *seed, For: *lasting, Histories: *histories,
+		Scenarios: verify.Scenarios(match), Seed: *seed, For: *lasting, Histories: *histories,
 		Parallel: *parallel, Length: *length, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match), Command: command(),
 	}
 	if plan.Seed == 0 {
@@ -71,14 +71,14 @@ func TestVerify(t *testing.T) {
 	if *histories > 0 {
 		plan.For = 0
 	}
-	if len(plan.Cells) == 0 {
-		t.Fatalf("no cell matches %s; not played here: %v", *scenarios, plan.LeftOut)
+	if len(plan.Scenarios) == 0 {
+		t.Fatalf("no scenario matches %s; not played here: %v", *scenarios, plan.LeftOut)
 	}
-	t.Logf("seed %d, %d cells", plan.Seed, len(plan.Cells))
+	t.Logf("seed %d, %d scenarios", plan.Seed, len(plan.Scenarios))
 	began := time.Now()
 	plan.Progress = func(o verify.Outcome, r *verify.Report) {
 		t.Logf("%4.0fs %v seed %d: %d operations, %d faults, %d violations; so far %d histories, %d operations, %d faults, %d violations",
-			time.Since(began).Seconds(), o.Cell, o.Seed, o.Operations, o.Faults, len(o.Violations), r.Histories, r.Operations, r.Faults, r.Violations)
+			time.Since(began).Seconds(), o.Scenario, o.Seed, o.Operations, o.Faults, len(o.Violations), r.Histories, r.Operations, r.Faults, r.Violations)
 	}
 	report := verify.Run(t, plan)
 	report.Table(t.Output())
@@ -91,7 +91,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("the harness: %s", broken)
 	}
 	for _, f := range report.Found {
-		t.Errorf("%s, seed %d: %d promises broken; see %s, and replay with\n\t%s", f.Cell, f.Seed, len(f.Violations), f.Directory, f.Replay)
+		t.Errorf("%s, seed %d: %d promises broken; see %s, and replay with\n\t%s", f.Scenario, f.Seed, len(f.Violations), f.Directory, f.Replay)
 		for _, v := range f.Violations[:min(3, len(f.Violations))] {
 			t.Log(v)
 		}

@@ -68,7 +68,7 @@ type contexts struct {
 
 // finding is a history that broke a promise.
 type finding struct {
-	Cell       string   `json:"cell"`
+	Scenario   string   `json:"scenario"`
 	Seed       uint64   `json:"seed"`
 	Violations []string `json:"violations"`
 	Replay     string   `json:"replay"`
@@ -77,14 +77,14 @@ type finding struct {
 // result is what TestVerify writes, or the sum of several.
 type result struct {
 	counts
-	Seconds float64             `json:"seconds"`
-	Command string              `json:"command"`
-	Date    string              `json:"date"`
-	Machine string              `json:"machine"`
-	Cells   map[string]counts   `json:"cells"` // by scenario
-	Found   []finding           `json:"found"`
-	Broken  []string            `json:"broken"`   // what went wrong with the harness
-	LeftOut map[string][]string `json:"left_out"` // scenarios that could not be played, by the reason
+	Seconds   float64             `json:"seconds"`
+	Command   string              `json:"command"`
+	Date      string              `json:"date"`
+	Machine   string              `json:"machine"`
+	Scenarios map[string]counts   `json:"scenarios"`
+	Found     []finding           `json:"found"`
+	Broken    []string            `json:"broken"`   // what went wrong with the harness
+	LeftOut   map[string][]string `json:"left_out"` // scenarios that could not be played, by the reason
 }
 
 // takeHistories puts the sum of what the files say in place of what was there.
@@ -160,13 +160,13 @@ func (sum *result) add(r result) {
 	sum.counts.add(r.counts)
 	sum.Seconds += r.Seconds
 	sum.Broken = append(sum.Broken, r.Broken...)
-	if sum.Cells == nil {
-		sum.Cells, sum.LeftOut = map[string]counts{}, map[string][]string{}
+	if sum.Scenarios == nil {
+		sum.Scenarios, sum.LeftOut = map[string]counts{}, map[string][]string{}
 	}
-	for name, c := range r.Cells {
-		cell := sum.Cells[name]
-		cell.add(c)
-		sum.Cells[name] = cell
+	for name, c := range r.Scenarios {
+		all := sum.Scenarios[name]
+		all.add(c)
+		sum.Scenarios[name] = all
 	}
 	for _, f := range r.Found {
 		f.Violations = slices.DeleteFunc(f.Violations, func(v string) bool { return strings.HasPrefix(v, "harness: ") })
@@ -174,15 +174,15 @@ func (sum *result) add(r result) {
 			sum.Found = append(sum.Found, f)
 		}
 	}
-	for reason, cells := range r.LeftOut {
-		sum.LeftOut[reason] = append(sum.LeftOut[reason], cells...)
+	for reason, scenarios := range r.LeftOut {
+		sum.LeftOut[reason] = append(sum.LeftOut[reason], scenarios...)
 	}
 }
 
 // summary adds up the scenarios of each topology.
 func (sum *result) summary() histories {
 	h := histories{counts: sum.counts, Seconds: sum.Seconds, Topologies: map[string]*topology{}, Found: sum.Found, Failed: len(sum.Broken)}
-	for scenario, c := range sum.Cells {
+	for scenario, c := range sum.Scenarios {
 		name, _, _ := strings.Cut(scenario, "/")
 		t := h.Topologies[name]
 		if t == nil {
@@ -193,13 +193,13 @@ func (sum *result) summary() histories {
 		t.add(c)
 		t.Least, t.Timed = min(t.Least, c.Histories), min(t.Timed, c.Histories-c.Slow)
 	}
-	for reason, cells := range sum.LeftOut {
-		cells = slices.DeleteFunc(cells, func(cell string) bool { return sum.Cells[cell].Histories > 0 })
-		if slices.Sort(cells); len(cells) > 0 {
+	for reason, scenarios := range sum.LeftOut {
+		scenarios = slices.DeleteFunc(scenarios, func(scenario string) bool { return sum.Scenarios[scenario].Histories > 0 })
+		if slices.Sort(scenarios); len(scenarios) > 0 {
 			if h.LeftOut == nil {
 				h.LeftOut = map[string][]string{}
 			}
-			h.LeftOut[reason] = slices.Compact(cells)
+			h.LeftOut[reason] = slices.Compact(scenarios)
 		}
 	}
 	return h
@@ -239,7 +239,7 @@ func writeHistories(l *latest, b *strings.Builder) {
 		fmt.Fprintf(b, "\nNot run: %s (%s).\n", strings.Join(l.LeftOut[reason], ", "), reason)
 	}
 	for _, f := range l.Found {
-		fmt.Fprintf(b, "\n- **%s**, `%s`:\n", f.Cell, f.Replay)
+		fmt.Fprintf(b, "\n- **%s**, `%s`:\n", f.Scenario, f.Replay)
 		for _, v := range f.Violations {
 			fmt.Fprintf(b, "  - %s\n", v)
 		}

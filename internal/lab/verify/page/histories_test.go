@@ -24,14 +24,14 @@ func in(t *testing.T) {
 			{"guard": "a", "file": "f.go", "test": "TestA", "seconds": 4, "killed": true}]}`,
 		"a.json": `{"histories": 3, "operations": 1000, "grants": 900, "faults": 20, "ended": 5, "late": 1, "slow": 1, "undecided": 0, "violations": 0,
 			"silent_seconds": 1.5, "command": "one", "date": "2026-11-19", "machine": "m", "seconds": 10.5, "found": null, "broken": ["harness: x"],
-			"cells": {"aof/none": {"histories": 2, "operations": 600}, "netns/link-down": {"histories": 1, "operations": 400, "faults": 20}},
+			"scenarios": {"aof/none": {"histories": 2, "operations": 600}, "netns/link-down": {"histories": 1, "operations": 400, "faults": 20}},
 			"left_out": {"netem: not allowed here": ["netns/line-slow", "netns/none"]}}`,
 		"b.json": `{"histories": 2, "operations": 500, "grants": 400, "faults": 7, "ended": 1, "violations": 0, "silent_seconds": 0.5,
 			"command": "two", "date": "2026-11-20", "machine": "m", "seconds": 4.5, "found": [], "broken": [],
-			"cells": {"aof/none": {"histories": 1, "operations": 300}, "netns/none": {"histories": 1, "operations": 200, "faults": 7}}}`,
+			"scenarios": {"aof/none": {"histories": 1, "operations": 300}, "netns/none": {"histories": 1, "operations": 200, "faults": 7}}}`,
 		"bad.json": `{"histories": 1, "operations": 100, "violations": 2, "command": "three", "date": "2026-11-21", "machine": "m", "seconds": 1,
-			"found": [{"cell": "aof/none", "seed": 7, "violations": ["exclusion: two hold", "harness: x"], "directory": "/somewhere", "replay": "again"}],
-			"cells": {"aof/none": {"histories": 1, "operations": 100, "violations": 2}}}`,
+			"found": [{"scenario": "aof/none", "seed": 7, "violations": ["exclusion: two hold", "harness: x"], "directory": "/somewhere", "replay": "again"}],
+			"scenarios": {"aof/none": {"histories": 1, "operations": 100, "violations": 2}}}`,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ var parts = []part{
 }
 
 // peersCommand plays the peers as docs/verification.md says.
-const peersCommand = `go test -run '^TestPeers$' -timeout 30m ./internal/lab/verify -args -peer-histories 2 -peer-cell '^standalone/(none|client-frozen/.*|nth-answer-lost|server-frozen)$'`
+const peersCommand = `go test -run '^TestPeers$' -timeout 30m ./internal/lab/verify -args -peer-histories 2 -peer-scenario '^standalone/(none|client-frozen/.*|nth-answer-lost|server-frozen)$'`
 
 // one takes a run that is one file.
 func one[T any](keep func(l *latest, result T)) func(*latest, source) error {
