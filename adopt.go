@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Adopt continues a hold that another process gave away with [Lease.Export], and
@@ -29,11 +30,11 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := c.dedicatedKind(c.options.Owner, c.options.TTL)
+	k := c.process.dedicatedKind(c.options.Owner, c.options.TTL)
 	if x.Leads {
-		k = c.candidateKind(x.Value)
+		k = c.process.candidateKind(x.Value)
 	}
-	k.first = &firstLock{script: script.Adopt, args: []string{x.ID, itoa(x.Last)}}
+	k.first = &firstLock{script: script.Adopt, args: []string{x.ID, wire.Itoa(x.Last)}}
 	lease, err := c.acquire(ctx, c, x.Name, k, c.newWaiter(false))
 	if err == nil && x.Leads {
 		lease.elected(ctx)

@@ -32,13 +32,13 @@ func (n *localName) sendLock(now clock.Instant) {
 	t := n.tenure
 	s, args := script.Lock, []string{t.id}
 	if n.kind.shared() {
-		args = append(args, itoa(n.kind.capacity))
+		args = append(args, wire.Itoa(n.kind.capacity))
 	}
 	if first := n.kind.first; first != nil {
 		s, args = first.script, append(args, first.args...)
 	} else if n.waiters.anyBlocking() && n.sub.confirmed {
 		t.sentWait = true
-		args = append(args, "wait", itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
+		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
 	} else if n.shard != "" || n.kind.shared() {
 		args = append(args, "try", "0", n.shard)
 	}

@@ -56,7 +56,7 @@ func (c *core) delay(r *request) bool {
 	}
 	if b.requests = append(b.requests, r); len(b.requests) == 1 {
 		now := c.clock.Now()
-		c.schedule.Set(&b.timer, now.Add(longestDelay), now)
+		c.process.schedule.Set(&b.timer, now.Add(longestDelay), now)
 	}
 	return true
 }
@@ -87,7 +87,7 @@ func (c *core) sendBatches(b *batcher, underWay int) {
 		all := b.requests[:n:n]
 		if b.requests = b.requests[n:]; len(b.requests) == 0 {
 			b.requests = nil
-			c.schedule.Stop(&b.timer)
+			c.process.schedule.Stop(&b.timer)
 		}
 		b.underWay++
 		var batch, rest []*request
@@ -110,6 +110,6 @@ func (c *core) dropDelayed() {
 		}
 		c.inflight -= len(b.requests)
 		b.requests = nil
-		c.schedule.Stop(&b.timer)
+		c.process.schedule.Stop(&b.timer)
 	}
 }

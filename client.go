@@ -31,7 +31,7 @@ type Client struct {
 // across I/O and never while code of the user runs: what has to happen outside is noted in
 // outbox, batcher, renewals and afterUnlock, and begins when unlock releases it.
 type core struct {
-	*process
+	process      *process
 	store        driver.Store   // nil on a quorum
 	servers      servers        // one master, or the nodes of a quorum
 	nodes        []*node        // of a quorum
@@ -93,17 +93,14 @@ func New(store driver.Store, options *Options) *Client {
 		panic("holdfast: New needs a Store, such as rueidisstore.New(client) or embedded.Open(nil)")
 	}
 	v := options.withDefaults()
-	c := newCore(v, store)
+	c := newCore(v, store, true)
 	c.store = store
-	if !store.Sharded() {
-		c.sub = &subscriber{p: c.process, channel: keyspace.PushChannel(c.client, "")}
-	}
 	return c.start()
 }
 
 // newCore makes a core that talks to nobody yet. carrier may lend a clock and
-// chance.
-func newCore(options Options, carrier driver.Store) *core {
+// chance. The server keeps a queue, or not.
+func newCore(options Options, carrier driver.Store, queue bool) *core {
 	var lent clock.Seam
 	if carrier, ok := carrier.(clock.Carrier); ok {
 		lent = carrier.Seam()
@@ -121,12 +118,12 @@ func newCore(options Options, carrier driver.Store) *core {
 		watched: make(map[*turn]*watch),
 	}
 	c.process = newProcess(settings{
-		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas, queue: true,
+		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas, queue: queue, sharded: carrier != nil && carrier.Sharded(),
 		repairOrphans: options.RepairOrphans, events: options.OnEvent != nil,
 		sendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
 		wall:      func() int64 { return time.Now().UnixMicro() },
-	}, lent.Random)
-	c.host, c.servers = c, master{c}
+	}, coreHost{c}, lent.Random)
+	c.servers = master{c}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
 	c.batcher.timer = c.batcherTimer(&c.batcher)
@@ -149,8 +146,8 @@ func (c *core) start() *Client {
 			}
 		}()
 	}
-	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.attempt(), Closed: c.wasClosed}
-	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.patience()}
+	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.attempt(), Closed: c.wasClosed}
+	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.patience()}
 	c.replicaCalls = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.details = c.noteOfDetails()
 	go c.run()
@@ -165,7 +162,7 @@ func (c *Client) Owner() string { return c.options.Owner }
 
 // ID returns the hash that identifies this Client among the holders and waiters of
 // package admin.
-func (c *Client) ID() string { return keyspace.HashClient(c.client) }
+func (c *Client) ID() string { return keyspace.HashClient(c.process.client) }
 
 // Prefix returns what stands before every name and makes its key, see [Options.Prefix].
 func (c *Client) Prefix() string { return c.options.Prefix }
@@ -190,7 +187,7 @@ func (c *core) unlock() {
 // making of one.
 func (c *core) unlockAndPerform(blocking bool, r *request, now clock.Instant) {
 	n := len(c.outbox)
-	if !blocking || r == nil || n == 0 || c.outbox[n-1].request != r || c.netFailed || now.Sub(c.lastAnswer) > time.Second {
+	if !blocking || r == nil || n == 0 || c.outbox[n-1].request != r || c.process.netFailed || now.Sub(c.process.lastAnswer) > time.Second {
 		c.unlock()
 		return
 	}
@@ -230,7 +227,7 @@ func (c *core) unlockAndSend() (after []func()) {
 // sendRenewals sends as many of the renewals as may be under way. Their lives
 // begin now.
 func (c *core) sendRenewals() {
-	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
+	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.process.closed {
 		n := min(c.batch(), len(c.renewals))
 		now := c.clock.Now()
 		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool { return !r.setOut(now) })
@@ -268,23 +265,23 @@ func (c *core) shardOf(k *keyspace.Keys) string {
 // mutex held and never block; what they start (requests, cancellations) begins
 // when the mutex is released, outside this loop.
 func (c *core) run() {
-	defer c.schedule.Close()
+	defer c.process.schedule.Close()
 	for {
 		select {
-		case <-c.schedule.C():
+		case <-c.process.schedule.C():
 		case <-c.stopped:
 			return
 		}
 		c.mu.Lock()
 		now := c.clock.Exact()
 		for range 512 { // others want the mutex too
-			t := c.schedule.Due(now)
+			t := c.process.schedule.Due(now)
 			if t == nil {
 				break
 			}
 			t.Fire(now)
 		}
-		c.schedule.Rest(now)
+		c.process.schedule.Rest(now)
 		if after := c.unlockAndSend(); len(after) > 0 {
 			go func() { // contexts end here, which may take long
 				for _, f := range after {
@@ -293,12 +290,6 @@ func (c *core) run() {
 			}()
 		}
 	}
-}
-
-// warn logs outside the mutex and outside the loop: the handler is the user's
-// code.
-func (c *core) warn(message string, about ...any) {
-	c.afterUnlock = append(c.afterUnlock, func() { go c.options.Logger.Warn(message, about...) })
 }
 
 func (c *core) emit(e Event) {

@@ -51,7 +51,7 @@ func (c *Client) Close() error { return c.close() }
 func (c *core) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closed
+	return c.process.closed
 }
 
 // wasClosed is ErrClosed after Close was called.
@@ -73,12 +73,12 @@ func (c *core) openKeys(name string) (*keyspace.Keys, error) {
 
 func (c *core) close() error {
 	c.mu.Lock()
-	if c.closed {
+	if c.process.closed {
 		c.mu.Unlock()
 		<-c.closeDone
 		return c.closeErr
 	}
-	c.closed, c.closeDone = true, make(chan struct{})
+	c.process.closed, c.closeDone = true, make(chan struct{})
 	err := c.shutDown()
 	if err != nil {
 		c.closeErr = wire.Failure("close", ErrUnknown, err)
@@ -144,7 +144,7 @@ func (c *core) awaitEvents() {
 func (c *core) awaitInflight(ctx context.Context) []driver.Call {
 	for began := c.clock.Now(); ; {
 		c.mu.Lock()
-		busy, late := c.servers.awaited(c.clock.Now().Sub(began)), c.lateCleanups
+		busy, late := c.servers.awaited(c.clock.Now().Sub(began)), c.process.lateCleanups
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {
 			return late

@@ -42,24 +42,24 @@ func (c *core) noteOfDetails() *details.Note {
 	if d == nil {
 		return nil
 	}
-	return details.NewNote(details.Process(*d), c.client, c.options.TTL, c.calls, func(err error) {
+	return details.NewNote(details.Process(*d), c.process.client, c.options.TTL, c.calls, func(err error) {
 		c.mu.Lock()
 		defer c.unlock()
-		c.warn("holdfast: could not write Options.Details; locks work without them", "error", err)
+		coreHost{c}.warn("holdfast: could not write Options.Details; locks work without them", "error", err)
 	})
 }
 
 // showDetails is called with each grant and each place in a queue.
-func (c *core) showDetails() {
-	if c.details == nil || c.detailsWritten || c.closed {
+func (c coreHost) showDetails() {
+	if c.details == nil || c.detailsWritten || c.process.closed {
 		return
 	}
 	c.detailsWritten = true
 	c.writeDetails()
 	now := c.clock.Now()
-	c.later(now.Add(details.Every), now, func(clock.Instant) {
+	c.process.later(now.Add(details.Every), now, func(clock.Instant) {
 		c.detailsWritten = false
-		if len(c.names) > 0 {
+		if c.process.inUse() {
 			c.showDetails()
 		}
 	})

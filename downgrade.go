@@ -54,7 +54,7 @@ func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	done, ended := c.whenDone(n.kind), c.watch(u).whenDone()
 	c.unlock()
 
-	late := time.NewTimer(c.patienceToRelease())
+	late := time.NewTimer(c.process.patienceToRelease())
 	defer late.Stop()
 	select {
 	case <-done:

@@ -87,7 +87,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	m := &Mutex{client: e.client, name: e.name, candidate: c.candidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
+	m := &Mutex{client: e.client, name: e.name, candidate: c.process.candidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err
@@ -152,6 +152,6 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	view, err := c.servers.leader(ctx, e.name, k, c.patience())
+	view, err := c.servers.leader(ctx, e.name, k, c.process.patience())
 	return Leader(view.Leader), err
 }

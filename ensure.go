@@ -78,7 +78,7 @@ func (c *core) ensure(ctx context.Context, u *turn, tokens int64) error {
 func (c *core) prolong(ctx context.Context, u *turn, tokens int64, extends time.Duration) error {
 	n := u.local
 	r, err := c.ask(ctx, u, func(now clock.Instant) *request { return u.prolong(now, tokens, extends) })
-	if want := c.waitReplicas; c.err(u) == nil && err == nil && r.acked < want {
+	if want := c.process.waitReplicas; c.err(u) == nil && err == nil && r.acked < want {
 		return &ReplicasError{Name: n.name, Want: want, Got: r.acked, Connected: r.connected}
 	}
 	return c.verdict(ctx, u, err)

@@ -52,7 +52,7 @@ func (c *core) abandon(w *pending) (*turn, *idRemoval) {
 		return nil, nil
 	}
 	g := &idRemoval{t, c.whenDone(t)}
-	c.awaitRemoval(t)
+	c.process.awaitRemoval(t)
 	return nil, g
 }
 
@@ -78,7 +78,7 @@ func (c *core) acquireShared(ctx context.Context, client *Client, name string, k
 // asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
 // nothing. A try fails here if a name is in use in this process.
 func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) {
-	together := c.queue && len(names) > 1
+	together := c.process.queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
 		k, err := keysOf(c.options.Prefix, name)
@@ -90,7 +90,7 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 	}
 	c.mu.Lock()
 	now := c.clock.Now()
-	if err := c.unused(names, try, now); err != nil || !together {
+	if err := c.process.unused(names, try, now); err != nil || !together {
 		c.unlock()
 		return nil, cmp.Or(publicError(err), errOneByOne)
 	}
@@ -100,7 +100,7 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 		waiters[i] = c.newWaiter(true)
 		entering[i] = &waiters[i].waiter
 	}
-	g := c.enterTogether(names, all, entering, now)
+	g := c.process.enterTogether(names, all, entering, now)
 	c.unlockAndPerform(blocking, g.asking, now)
 	return waiters, nil
 }
@@ -214,7 +214,7 @@ func (c *core) awaitRemovals(all ...*idRemoval) {
 	defer c.mu.Unlock()
 	for _, g := range all {
 		if g.tenure != nil {
-			c.forgetRemoval(g.tenure)
+			c.process.forgetRemoval(g.tenure)
 			delete(c.waits, g.tenure)
 		}
 	}

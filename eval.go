@@ -77,9 +77,9 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	call := driver.Call{
 		Script: c.guarded.Of(script),
 		Keys:   append([]string{n.keys.Lock(), n.keys.Written()}, keys...),
-		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
+		Args:   append([]string{u.tenure.id, wire.Itoa(u.token)}, args...),
 	}
-	reply, err := c.calls.Run(ctx, c.patience(), call)
+	reply, err := c.calls.Run(ctx, c.process.patience(), call)
 	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:

@@ -11,9 +11,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// The methods of host. The mutex is held.
+// coreHost does what the process wants done. The mutex is held.
+type coreHost struct{ *core }
 
-func (c *core) send(r *request) {
+func (c coreHost) send(r *request) {
 	if r.unsent {
 		c.renewals = append(c.renewals, r)
 		return
@@ -28,21 +29,21 @@ func (c *core) send(r *request) {
 	c.outbox = append(c.outbox, sending{r, ctx})
 }
 
-func (c *core) notBefore(string) clock.Instant { return 0 }
+func (coreHost) notBefore(string) clock.Instant { return 0 }
 
-func (c *core) deliver(w *waiter, o outcome) {
+func (c coreHost) deliver(w *waiter, o outcome) {
 	o.err = publicError(o.err)
 	w.call.(*pending).ready <- o
 }
 
-func (c *core) answer(about any, err error) {
+func (c coreHost) answer(about any, err error) {
 	if asked := c.asked[about]; asked != nil {
 		delete(c.asked, about)
 		asked <- publicError(err)
 	}
 }
 
-func (c *core) done(what any) {
+func (c coreHost) done(what any) {
 	if wait := c.waits[what]; wait != nil {
 		delete(c.waits, what)
 		close(wait)
@@ -70,10 +71,16 @@ func (c *core) whenCleaned(u *removal) <-chan struct{} {
 var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // note tells OnEvent.
-func (c *core) note(e event) {
+func (c coreHost) note(e event) {
 	if c.events != nil {
 		c.emit(c.publicEvent(&e))
 	}
+}
+
+// warn logs outside the mutex and outside the loop: the handler is the user's
+// code.
+func (c coreHost) warn(message string, about ...any) {
+	c.afterUnlock = append(c.afterUnlock, func() { go c.options.Logger.Warn(message, about...) })
 }
 
 // keeper is the engine's part of a subscription.
@@ -83,13 +90,13 @@ type keeper struct {
 	s *subscriber
 }
 
-func (c *core) listen(s *subscriber, resubscribe bool) {
+func (c coreHost) listen(s *subscriber, resubscribe bool) {
 	k := c.keepers[s]
 	if k == nil && resubscribe {
 		return // it was closed meanwhile
 	}
 	if k == nil {
-		k = &keeper{c: c, s: s}
+		k = &keeper{c: c.core, s: s}
 		k.Keeper = subscription.New(c.ctx, s.channel, k)
 		c.keepers[s] = k
 		c.afterUnlock = append(c.afterUnlock, func() { go k.Keep(c.store) })
@@ -99,7 +106,7 @@ func (c *core) listen(s *subscriber, resubscribe bool) {
 	}
 }
 
-func (c *core) unlisten(s *subscriber) {
+func (c coreHost) unlisten(s *subscriber) {
 	if k := c.keepers[s]; k != nil {
 		k.Close()
 		delete(c.keepers, s)
@@ -132,19 +139,15 @@ func (k *keeper) Began() int {
 func (k *keeper) Confirmed() {
 	k.lock()
 	defer k.unlock()
-	if !k.c.closed {
-		k.s.onConfirm(k.c.clock.Now())
-	}
+	k.s.onConfirm(k.c.clock.Now())
 }
 
 // Broke returns a random part of backoff.
 func (k *keeper) Broke(err error, backoff time.Duration) time.Duration {
 	k.lock()
 	defer k.unlock()
-	jitter := k.c.jitter(backoff)
-	if !k.c.closed {
-		k.s.onBreak(err, k.c.clock.Now())
-	}
+	jitter := k.c.process.jitter(backoff)
+	k.s.onBreak(err, k.c.clock.Now())
 	return jitter
 }
 
@@ -155,7 +158,5 @@ func (k *keeper) Pushed(attempt int, payload string) {
 	}
 	k.c.mu.Lock()
 	defer k.c.unlock()
-	if !k.c.closed {
-		k.s.onPush(attempt, m, k.c.clock.Now())
-	}
+	k.s.onPush(attempt, m, k.c.clock.Now())
 }

@@ -161,7 +161,7 @@ func (w *watch) whenDone() <-chan struct{} {
 }
 
 // ended ends the contexts of a turn outside the mutex, and the channel at once.
-func (c *core) ended(u *turn) {
+func (c coreHost) ended(u *turn) {
 	if k := u.local.kind; k.shared() {
 		delete(c.waits, k) // see shrink, which waits for the turn, too
 	}
@@ -293,7 +293,7 @@ func (c *core) awaitRelease(given <-chan struct{}) {
 	if given == nil {
 		return
 	}
-	t := time.NewTimer(c.patienceToRelease())
+	t := time.NewTimer(c.process.patienceToRelease())
 	defer t.Stop()
 	select {
 	case <-given:

@@ -157,6 +157,9 @@ func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	return nil
 }
 
+// inUse reports whether there is any local name.
+func (p *process) inUse() bool { return len(p.names) > 0 }
+
 // each visits the local names that have turns or waiters.
 func (p *process) each(visit func(name string, held, waiting int)) {
 	for _, n := range p.names {

@@ -12,9 +12,9 @@ type LocalState struct {
 func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]LocalState, 0, len(c.names))
-	at := make(map[string]int, len(c.names)) // candidates and shared kinds have several local names for one name
-	c.each(func(name string, held, waiting int) {
+	var all []LocalState
+	at := map[string]int{} // candidates and shared kinds have several local names for one name
+	c.process.each(func(name string, held, waiting int) {
 		i, known := at[name]
 		if !known {
 			i = len(all)

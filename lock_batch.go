@@ -29,7 +29,7 @@ const (
 // known.
 func (b *batcher) canBatch(r *request) bool {
 	switch {
-	case r.local.notBatched || b.contended[r.local.name] || r.local.seen.known || r.tenure != nil && r.tenure.servesUpTo > 0: // recalled: somebody waits
+	case b.contended[r.local.name] || r.mayBeContended():
 		return false
 	case r.call.Script == script.Lock:
 		return len(r.call.Args) == 1 || r.call.Args[2] == "0" // its place in the queue, if it has one
@@ -61,7 +61,7 @@ func (b *batcher) splitBatch(all []*request, now clock.Instant) (batch, rest []*
 
 // noteContended notes that others want a name.
 func (b *batcher) noteContended(n *localName, now clock.Instant) {
-	if n.notBatched = true; b.contended == nil || len(b.contended) >= maxContended {
+	if n.goAlone(); b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
 	}
 	b.contended[n.name] = true
@@ -73,7 +73,7 @@ func batchCall(batch []*request) driver.Call {
 	for _, r := range batch {
 		ttl := ""
 		if r.call.Script == script.Lock {
-			ttl = itoa(r.local.kind.ttl.Milliseconds())
+			ttl = wire.Itoa(r.local.kind.ttl.Milliseconds())
 		}
 		call.Keys, call.Args = append(call.Keys, r.call.Keys[:2]...), append(call.Args, r.call.Args[0], ttl)
 	}

@@ -240,7 +240,7 @@ func (m *Mutex) kind() *kind {
 
 func (m *Mutex) ownKind() *kind {
 	c := m.client.core
-	k := c.dedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
+	k := c.process.dedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
 	k.noRenew = m.NoRenew
 	return k
 }

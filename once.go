@@ -210,7 +210,7 @@ func (l *Lease) waive() {
 // Close has ended the run that is recorded.
 func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
-		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.patienceToRelease(), time.Second), TTL: once.TTLFor(interval),
+		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.process.patienceToRelease(), time.Second), TTL: once.TTLFor(interval),
 	}
 }
 

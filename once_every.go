@@ -142,11 +142,11 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	c := s.c
 	c.mu.Lock()
-	s.run = strconv.FormatUint(c.random(), 36)
+	s.run = strconv.FormatUint(c.process.random(), 36)
 	c.mu.Unlock()
-	k := c.dedicatedKind(c.options.Owner, c.options.TTL)
+	k := c.process.dedicatedKind(c.options.Owner, c.options.TTL)
 	k.first = &firstLock{script: script.OnceLock, args: []string{
-		c.shardOf(s.keys), itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.owner, wire.Millis(s.book.TTL),
+		c.shardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.owner, wire.Millis(s.book.TTL),
 	}}
 	return c.acquire(ctx, c, s.name, k, c.newWaiter(true))
 }
@@ -163,7 +163,7 @@ func (s *onceEveryCall) returnTick(ctx context.Context, err error) error {
 func (s *onceEveryCall) note(ctx context.Context, token int64, outcome string, again bool) error {
 	back := "0"
 	if again {
-		back = itoa(s.period.Microseconds())
+		back = wire.Itoa(s.period.Microseconds())
 	}
 	return notNoted(s.name, s.book.End(ctx, token, outcome, s.run, back))
 }

@@ -70,6 +70,7 @@ type settings struct {
 	repairOrphans time.Duration
 	events        bool         // somebody wants them
 	queue         bool         // the server keeps a queue and pushes; else waiters poll
+	sharded       bool         // a Cluster: each name has a subscription of its own
 	sendsOnce     func() bool  // the store never repeats a call; one that is not open yet does not know
 	wall          func() int64 // microseconds of the wall clock
 }
@@ -88,9 +89,10 @@ func (s *settings) retryWindow() time.Duration { return 2 * s.attempt() }
 // patienceToRelease is how long Release waits for its answer.
 func (s *settings) patienceToRelease() time.Duration { return min(s.ttl, 2*time.Second) }
 
-func newProcess(s settings, random func() uint64) *process {
+func newProcess(s settings, h host, random func() uint64) *process {
 	p := &process{
 		settings:    s,
+		host:        h,
 		random:      random,
 		client:      keyspace.NewClientID(random),
 		plain:       &kind{owner: s.owner, ttl: s.ttl, tail: keyspace.Tail(s.ttl, s.owner), lingers: true},
@@ -111,6 +113,12 @@ func newProcess(s settings, random func() uint64) *process {
 		lastAnswer:   -clock.Instant(time.Hour),
 	}
 	p.idHead = p.client + "."
+	switch {
+	case !s.queue: // nothing is pushed: no name waits for a subscription, none is opened
+		p.sub = &subscriber{p: p, wanted: true, confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
+	case !s.sharded:
+		p.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, "")}
+	}
 	return p
 }
 

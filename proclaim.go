@@ -46,14 +46,14 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	if err != nil {
 		c.mu.Lock()
 		defer c.unlock()
-		c.announceAgain(u, c.clock.Now())
+		c.process.announceAgain(u, c.clock.Now())
 	}
 	return err
 }
 
 // proclaim asks until Redis says that the term is over, or that it was noted.
 func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
-	until := c.clock.Now().Add(c.patience())
+	until := c.clock.Now().Add(c.process.patience())
 	for {
 		reply, _, err := c.calls.Until(ctx, until, u.local.name, call)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 )
@@ -67,10 +66,8 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 			panic(fmt.Sprintf("holdfast: NewQuorum: store %d is nil or a Redis Cluster: a node of a quorum is one master", i+1))
 		}
 	}
-	c := newCore(v, stores[0])
+	c := newCore(v, stores[0], false)
 	q := newQuorum(c, id, stores)
-	// Nothing is pushed: no name waits for a subscription, none is opened.
-	c.sub = &subscriber{p: c.process, wanted: true, confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
 	front := &QuorumClient{client: c.start(), quorum: q}
 	front.client.front = front
 	return front

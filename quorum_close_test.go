@@ -17,7 +17,7 @@ import (
 // nodes.
 func threeNodes(t *testing.T) (c *core, q *quorum) {
 	t.Helper()
-	c = newCore((&Options{}).withDefaults(), nil)
+	c = newCore((&Options{}).withDefaults(), nil, true)
 	q = newQuorum(c, "orders/1/3-5f3a9c0d1e", make([]driver.Store, 3))
 	k, err := keysOf("", "x")
 	if err != nil {

@@ -38,10 +38,10 @@ type node struct {
 
 // newQuorum makes a core one of a quorum.
 func newQuorum(c *core, id string, stores []driver.Store) *quorum {
-	q := &quorum{host: c, c: c, id: id}
-	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.attempt(), Random: c.jitter}, q)
+	q := &quorum{host: c.process.host, c: c, id: id}
+	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.process.attempt(), Random: c.process.jitter}, q)
 	q.timer = clock.Timer{Fire: q.tick}
-	c.host, c.servers, c.queue, c.batchers = q, q, false, nil
+	c.process.host, c.servers, c.batchers = q, q, nil
 	for i, store := range stores {
 		b := &batcher{ofNode: true}
 		b.timer = c.batcherTimer(b)
@@ -57,7 +57,7 @@ func (q *quorum) send(r *request) {
 	r.unsent = false
 	switch r.call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.waits, q.c.wall()
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.waits, q.c.process.wall()
 		r.attempt, r.onAnswer = time.Hour, (*request).tryAnswered
 	case script.Renew:
 		a.Kind = ballot.Renew
@@ -91,10 +91,10 @@ func (q *quorum) tick(now clock.Instant) {
 // arm sets the timer to when the ballot has something to do.
 func (q *quorum) arm(now clock.Instant) {
 	if next := q.ballot.Next(); next < clock.Never {
-		q.c.schedule.Set(&q.timer, max(next, now), now)
+		q.c.process.schedule.Set(&q.timer, max(next, now), now)
 		return
 	}
-	q.c.schedule.Stop(&q.timer)
+	q.c.process.schedule.Stop(&q.timer)
 }
 
 // Send implements ballot.Host.
@@ -200,7 +200,7 @@ func (q *quorum) lacks(name, what string) error {
 // all the time, so an error says nothing about the others.
 func (q *quorum) returned(r *request, a wire.Answer, err error, now clock.Instant) {
 	if err == nil {
-		q.c.lastAnswer = now
+		q.c.process.lastAnswer = now
 	}
 	q.ballot.Answered(r.part, a, r.explained(err), now)
 	q.arm(now)

@@ -81,7 +81,7 @@ func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args 
 		return n.kind.withFormerIDs(append(args, "0"), n.shard), 0
 	}
 	if wanted > 0 || minTTL > 0 || now >= t.fenceRenewedAt.Add(fenceEvery) {
-		args = append(args, itoa(wanted))
+		args = append(args, wire.Itoa(wanted))
 	}
 	if minTTL > 0 {
 		args = append(args, wire.Millis(minTTL))
@@ -270,7 +270,7 @@ func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, itoa(n.p.ttl.Milliseconds())}, (*request).repairAnswered)
+	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.ttl.Milliseconds())}, (*request).repairAnswered)
 }
 
 func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {

@@ -9,8 +9,8 @@ import (
 // Renewing all of 10,000 names is one hold of the Client's mutex. What is sent is handed
 // out in parts, as pipelines end.
 func BenchmarkRenewAll(b *testing.B) {
-	c := newCore((&Options{TTL: 15 * time.Second}).withDefaults(), nil)
-	c.sub = &subscriber{p: c.process, channel: "holdfast/push:none"}
+	c := newCore((&Options{TTL: 15 * time.Second}).withDefaults(), nil, true)
+	c.process.sub = &subscriber{p: c.process, channel: "holdfast/push:none"}
 	c.pipelines = pipelines // so that nothing is sent
 	held := make([]*tenure, 10_000)
 	for i := range held {
@@ -19,8 +19,8 @@ func BenchmarkRenewAll(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		local := c.newName(name, name, k, c.plain)
-		local.tenure = c.newTenure(local)
+		local := c.process.newName(name, name, k, c.process.plain)
+		local.tenure = c.process.newTenure(local)
 		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, c.clock.Now()
 		held[i] = local.tenure
 	}
@@ -31,12 +31,12 @@ func BenchmarkRenewAll(b *testing.B) {
 		c.renewals = nil
 		for _, t := range held {
 			t.renewal = nil
-			t.prolong(now, 15*time.Second, c.jitter)
+			t.prolong(now, 15*time.Second, c.process.jitter)
 		}
 		b.StartTimer()
 		began := time.Now()
 		c.mu.Lock()
-		c.renewAll(now)
+		c.process.renewAll(now)
 		c.unlock()
 		least = min(least, time.Since(began))
 	}

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -83,6 +82,16 @@ func (r *request) lockedID() string {
 	return ""
 }
 
+// mayBeContended reports whether others may want the name: a script for several names does not
+// do it then.
+func (r *request) mayBeContended() bool {
+	n, t := r.local, r.tenure
+	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: somebody waits
+}
+
+// goAlone notes that the script for several names has left this one out.
+func (n *localName) goAlone() { n.notBatched = true }
+
 // keysFor are the keys of a script that speaks of this name.
 func (n *localName) keysFor(s *driver.Script, args []string) []string {
 	switch {
@@ -122,5 +131,3 @@ func (p *process) sendScript(s *driver.Script, n *localName, t *tenure, now cloc
 	p.host.send(r)
 	return r
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

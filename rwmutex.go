@@ -79,5 +79,5 @@ func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, e
 	if letter == keyspace.Writer {
 		weight = wholeCapacity
 	}
-	return c.acquireShared(ctx, m.client, m.name, c.sharedKind(letter, weight, wholeCapacity), m.MaxHold, m.Grace, try)
+	return c.acquireShared(ctx, m.client, m.name, c.process.sharedKind(letter, weight, wholeCapacity), m.MaxHold, m.Grace, try)
 }

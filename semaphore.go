@@ -96,7 +96,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 		return nil, tooMany(s.name, int64(n), size)
 	}
 	c := s.client.core
-	return c.acquireShared(ctx, s.client, s.name, c.sharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
+	return c.acquireShared(ctx, s.client, s.name, c.process.sharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -125,7 +125,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.calls.Run(ctx, c.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.calls.Run(ctx, c.process.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{wire.Itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return wire.Unanswered(s.name, k.Lock(), err)
 		}

@@ -48,7 +48,7 @@ func (m master) leader(ctx context.Context, name string, k *keyspace.Keys, limit
 	if err != nil {
 		return election.View{}, wire.Unanswered(name, k.Lock(), err)
 	}
-	view, err := election.Decode(m.c.client, reply)
+	view, err := election.Decode(m.c.process.client, reply)
 	if err != nil {
 		return election.View{}, wire.Failure(name, nil, err)
 	}

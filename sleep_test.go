@@ -35,7 +35,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 		sleeps := func() time.Duration {
 			client.mu.Lock()
 			defer client.mu.Unlock()
-			return time.Until(client.schedule.Wakes())
+			return time.Until(client.process.schedule.Wakes())
 		}
 		if got := sleeps(); got > often {
 			t.Errorf("while it holds it sleeps %v, want %v at most", got, often)
@@ -51,7 +51,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := newProcess(settings{}, func() uint64 { return 1 })
+	c := newProcess(settings{}, nil, func() uint64 { return 1 })
 	held := func(about string, want int) {
 		t.Helper()
 		if got := c.schedule.Held; got != want {

@@ -54,7 +54,7 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*firs
 	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
-	until := c.clock.Now().Add(c.patience())
+	until := c.clock.Now().Add(c.process.patience())
 	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
 	if err != nil {
 		return nil, err

@@ -120,6 +120,9 @@ func (s *subscriber) remove(n *localName) {
 // onConfirm: from now on nothing that is pushed can be missed; what was pushed before is
 // asked for.
 func (s *subscriber) onConfirm(now clock.Instant) {
+	if s.p.closed {
+		return
+	}
 	s.failed = false
 	s.confirmed, s.confirmedAt = true, now
 	s.p.host.note(event{what: subscriptionConfirmed})
@@ -146,6 +149,9 @@ func (s *subscriber) onConfirm(now clock.Instant) {
 
 // onBreak: the newest attempt has failed, or ended.
 func (s *subscriber) onBreak(err error, now clock.Instant) {
+	if s.p.closed {
+		return
+	}
 	if wire.MayHaveMoved(err) {
 		s.p.netFailed = true // the next answer may be another server's
 	}
@@ -178,7 +184,7 @@ func (s *subscriber) onBreak(err error, now clock.Instant) {
 // onPush takes a push. A grant is trusted for one claim window. No other push is trusted
 // alone: each only makes known earlier what the next request would say.
 func (s *subscriber) onPush(attempt int, m wire.Push, now clock.Instant) {
-	if attempt != s.attempt {
+	if s.p.closed || attempt != s.attempt {
 		return
 	}
 	p := s.p

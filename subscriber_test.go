@@ -16,7 +16,8 @@ import (
 // two of a Semaphore.
 func listened(t *testing.T, names int, semaphores bool) (c *core, all []*localName) {
 	t.Helper()
-	c = newCore((&Options{}).withDefaults(), nil)
+	c = newCore((&Options{}).withDefaults(), nil, true)
+	c.process.sub = nil
 	t.Cleanup(c.cancel)
 	for i := range names {
 		name := fmt.Sprintf("n%d", i)
@@ -24,12 +25,12 @@ func listened(t *testing.T, names int, semaphores bool) (c *core, all []*localNa
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := c.plain
+		own := c.process.plain
 		if semaphores {
-			own = c.sharedKind(keyspace.Permits, 1, 1)
-			all = append(all, c.newName(name+"\x00", name, k, own))
+			own = c.process.sharedKind(keyspace.Permits, 1, 1)
+			all = append(all, c.process.newName(name+"\x00", name, k, own))
 		}
-		all = append(all, c.newName(name, name, k, own))
+		all = append(all, c.process.newName(name, name, k, own))
 	}
 	return c, all
 }
@@ -41,8 +42,8 @@ func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			const names = 100
 			c, all := listened(t, names, semaphores)
-			for key := range c.names {
-				c.names[key] = nil // who looks at it panics
+			for key := range c.process.names {
+				c.process.names[key] = nil // who looks at it panics
 			}
 			defer func() {
 				if recover() != nil {
@@ -74,7 +75,7 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	first.sub.open()
 	c.afterUnlock = nil
 	first.forget(1)
-	if c.keepers[first.sub] == nil || len(c.sharedSubs) != 1 {
+	if c.keepers[first.sub] == nil || len(c.process.sharedSubs) != 1 {
 		t.Error("a subscription ended while somebody listened")
 	}
 	for n := range last.sub.names() {
@@ -83,8 +84,8 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 		}
 	}
 	last.forget(2)
-	c.listen(last.sub, true) // a timer of before
-	if c.keepers[last.sub] != nil || len(c.sharedSubs) != 0 {
+	coreHost{c}.listen(last.sub, true) // a timer of before
+	if c.keepers[last.sub] != nil || len(c.process.sharedSubs) != 0 {
 		t.Error("a subscription outlives those who listened")
 	}
 }
@@ -108,7 +109,7 @@ func (s *cut) Sharded() bool              { return false }
 func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	const n = 200
 	store := &cut{ends: make(chan struct{})}
-	c := newCore((&Options{}).withDefaults(), nil)
+	c := newCore((&Options{}).withDefaults(), nil, true)
 	c.store = store
 	defer c.cancel()
 	subs := make([]*subscriber, n)

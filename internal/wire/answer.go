@@ -29,6 +29,9 @@ func Millis(d time.Duration) string {
 	return strconv.FormatInt((d + time.Millisecond - 1).Milliseconds(), 10)
 }
 
+// Itoa returns a number as an argument of a script.
+func Itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
 // CleanReason makes the reason of a revocation safe to read, and at most 200 bytes long.
 func CleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 

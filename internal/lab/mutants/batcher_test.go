@@ -3,7 +3,7 @@ package mutants
 // batcherMutants are the guards of requests that travel together.
 var batcherMutants = []mutant{
 	{guard: "batcher: nobody waits longer than a millisecond", file: "batcher.go", pkg: ".", name: "TestRequestsAreBatched",
-		edits: []string{"c.schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},
+		edits: []string{"c.process.schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},
 	{guard: "batcher: pipelines are bounded", file: "batcher.go", pkg: ".", name: "TestRequestsAreBatched",
 		edits: []string{"min(maxTogether, len(b.requests))", "min(2*maxTogether, len(b.requests))"}},
 	{guard: "batcher: an answer lets them go", file: "client.go", pkg: ".", name: "TestDelayedLeaveWithAnAnswer",
@@ -59,7 +59,7 @@ var batcherMutants = []mutant{
 	{guard: "batch: what was refused is not tried for a minute", file: "lock_batch.go", pkg: ".", name: "TestBatchIsRefused",
 		edits: []string{"\t\tc.batcher.singleUntil = now.Add(singleFor)\n", ""}},
 	{guard: "batch: who was left alone has a script of his own", file: "lock_batch.go", pkg: ".", name: "TestContendedNamesAreNotBatched",
-		edits: []string{"if n.notBatched = true; b.contended == nil || len(b.contended) >= maxContended {", "if true {\n\t\tn = &localName{name: \"\"}"}},
+		edits: []string{"if n.goAlone(); b.contended == nil || len(b.contended) >= maxContended {", "if true {\n\t\tn = &localName{name: \"\"}"}},
 	{guard: "batch: no answer is no answer", file: "lock_batch.go", pkg: ".", name: "TestBatchWithoutAnAnswer",
 		edits: []string{"\t\terr = cmp.Or(all.Err, err)\n", "\t\terr = cmp.Or[error]()\n"}},
 	{guard: "batch: the order of a line", file: "lock_batch.go", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",
@@ -68,8 +68,8 @@ var batcherMutants = []mutant{
 		edits: []string{"\tcase a.Word == \"again\":\n\t\tif !n.kind.shared() {\n\t\t\tt.unlocks-- // it has released nothing; shared_unlock has\n\t\t}\n\t\tn.sendUnlock(now)\n\t\tn.arm(now)\n\t\treturn\n", ""}},
 	{guard: "batch: full memory keeps nobody from releasing", file: "lock_batch.go", pkg: "./internal/lab/client", name: "TestFullMemoryBatch",
 		edits: []string{"_, refused := wire.AsServerError(all.Err)", "_, refused := wire.AsServerError(all.Err); refused = refused && !wire.Transient(all.Err)"}},
-	{guard: "batch: who was recalled hands over at once", file: "lock_batch.go", pkg: ".", name: "TestRecalledIsNoBatch",
-		edits: []string{" || r.tenure != nil && r.tenure.servesUpTo > 0", ""}},
+	{guard: "batch: who was recalled hands over at once", file: "request.go", pkg: ".", name: "TestRecalledIsNoBatch",
+		edits: []string{" || t != nil && t.servesUpTo > 0", " || t != nil && false"}},
 	{guard: "fence: no token twice at the end of all tokens", file: "internal/script/part/read_fence.lua", pkg: "./internal/lab/many", name: "TestLastToken",
 		edits: []string{">= {{max_token}} - 1", ">= {{max_token}}"}},
 	{guard: "batch: a wanted name is remembered", file: "lock_batch.go", pkg: ".", name: "TestWantedNamesAreRemembered",

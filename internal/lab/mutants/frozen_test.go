@@ -19,7 +19,7 @@ var frozenMutants = []mutant{
 	{guard: "frozen: a cool-down is no lapse", file: "internal/script/mutex/cooldown.lua", name: "TestCoolDownIsNoLapse",
 		edits: []string{"if last then", "if false then"}},
 	{guard: "frozen: they keep their places", file: "ask.go", name: "TestFrozenCostsOneWindow",
-		edits: []string{"\"wait\", itoa(t.arrival)", "\"wait\", \"0\""}},
+		edits: []string{"\"wait\", wire.Itoa(t.arrival)", "\"wait\", \"0\""}},
 	{guard: "frozen: inspect reads the token", file: "internal/script/mutex/inspect.lua", name: "TestFrozenIsInspected",
 		edits: []string{"string.match(redis.call('GET', fence) or '0', '^[^ ]*')", "redis.call('GET', fence) or '0'"}},
 	{guard: "frozen: a batch reads the token", file: "internal/script/mutex/lock_batch.lua", pkg: "./internal/lab/many", name: "TestBatchIsLockAndUnlock",
