@@ -26,11 +26,11 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{time.Hour, false, 100},
 		{15 * time.Second, true, 130},
 	} {
-		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil, true)
-		local := &localName{p: c.process, kind: c.process.plain, sub: &subscriber{p: c.process, confirmed: true}}
-		holder := keyspace.NewID(c.process.idHead, c.process.random, local.kind.tail)
+		p, _ := newTestProcess(settings{ttl: way.ttl})
+		local := &localName{p: p, kind: p.plain, sub: &subscriber{p: p, confirmed: true}}
+		holder := keyspace.NewID(p.idHead, p.random, local.kind.tail)
 		if way.shared {
-			local.kind = c.process.sharedKind(keyspace.Reader, 1, wholeCapacity)
+			local.kind = p.sharedKind(keyspace.Reader, 1, wholeCapacity)
 		}
 		var rate float64
 		for k := range int64(n) {
@@ -59,8 +59,8 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
-	c := newCore((&Options{}).withDefaults(), nil, true)
-	n := &localName{p: c.process, sub: &subscriber{p: c.process}}
+	p, _ := newTestProcess(settings{})
+	n := &localName{p: p, sub: &subscriber{p: p}}
 	var rate float64
 	for k := range int64(10_000) {
 		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {

@@ -12,9 +12,9 @@ import (
 
 // A Client remembers a bounded number of ids, and each id for a bounded time.
 func TestIDsAreRememberedInBounds(t *testing.T) {
-	c := newCore((&Options{}).withDefaults(), nil, true)
+	p, _ := newTestProcess(settings{})
 	now, n := clock.Instant(0), &localName{}
-	for what, of := range map[string]*memory.For[*localName]{"given up": &c.process.givenUpIDs, "past": &c.process.endedIDs, "exported": &c.process.exportedIDs} {
+	for what, of := range map[string]*memory.For[*localName]{"given up": &p.givenUpIDs, "past": &p.endedIDs, "exported": &p.exportedIDs} {
 		of.Add("first", n, now, time.Hour)
 		for i := range 1 << 16 {
 			of.Add(fmt.Sprint(i), n, now, time.Hour)
@@ -28,9 +28,9 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 // Ids of a name share a line while the name is in use. Of a name that is not in use nothing
 // is kept, and never of more names than there is room for.
 func TestRememberedNamesAreForgotten(t *testing.T) {
-	c := newCore((&Options{}).withDefaults(), nil, true)
+	p, _ := newTestProcess(settings{})
 	bare := func(name string, at time.Duration) *localName {
-		return (&localName{p: c.process, name: name, kind: c.process.sharedKind(keyspace.Reader, 1, wholeCapacity)}).remembered(clock.Instant(0).Add(at))
+		return (&localName{p: p, name: name, kind: p.sharedKind(keyspace.Reader, 1, wholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
@@ -44,7 +44,7 @@ func TestRememberedNamesAreForgotten(t *testing.T) {
 	for i := range 3 << 10 {
 		bare(fmt.Sprint(i), 5*time.Minute)
 	}
-	if n := c.process.remembered.Len(); n > 2<<10 {
+	if n := p.remembered.Len(); n > 2<<10 {
 		t.Errorf("%d are kept, want %d at most", n, 2<<10)
 	}
 }

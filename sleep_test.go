@@ -48,28 +48,3 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 		}
 	})
 }
-
-// Whatever is held is counted, and nothing else.
-func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := newProcess(settings{}, nil, func() uint64 { return 1 })
-	held := func(about string, want int) {
-		t.Helper()
-		if got := c.schedule.Held; got != want {
-			t.Errorf("%s: %d are held, want %d", about, got, want)
-		}
-	}
-	tenure := func(id string, p phase) *tenure {
-		t := &tenure{id: id, local: &localName{p: c, kind: c.plain}}
-		t.setPhase(p)
-		return t
-	}
-	first, second, third := tenure("1", holding), tenure("2", holding), tenure("3", queued)
-	first.setPhase(releasing)
-	held("one is leaving", 1)
-	c.end(first, 0)
-	held("it has left", 1)
-	c.end(third, 0)
-	held("one that waited gave up", 1)
-	c.end(second, 0)
-	held("the other was lost", 0)
-}

@@ -1,0 +1,82 @@
+package holdfast
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// listened is a process in a Cluster with so many names, each with one local name of a Mutex or
+// two of a Semaphore.
+func listened(t *testing.T, names int, semaphores bool) (p *process, h *recorder, all []*localName) {
+	t.Helper()
+	p, h = newTestProcess(settings{sharded: true})
+	for i := range names {
+		name := fmt.Sprintf("n%d", i)
+		k, err := keyspace.KeysOf(p.prefix, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := p.plain
+		if semaphores {
+			own = p.sharedKind(keyspace.Permits, 1, 1)
+			all = append(all, p.newName(name+"\x00", name, k, own))
+		}
+		all = append(all, p.newName(name, name, k, own))
+	}
+	return p, h, all
+}
+
+// A subscription that begins, is confirmed or breaks looks at the lines of its own name
+// only: thousands may break at once, and each holds the Client's mutex meanwhile.
+func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
+	for what, semaphores := range map[string]bool{"mutexes": false, "semaphores": true} {
+		t.Run(what, func(t *testing.T) {
+			const names = 100
+			p, _, all := listened(t, names, semaphores)
+			for key := range p.names {
+				p.names[key] = nil // who looks at it panics
+			}
+			defer func() {
+				if recover() != nil {
+					t.Error("it looks at the lines of other names")
+				}
+			}()
+			for _, n := range all {
+				visits := 0
+				for own := range n.sub.names() {
+					if visits++; own.name != n.name {
+						t.Errorf("%s is told of the subscription of %s", own.name, n.name)
+					}
+				}
+				if want := len(all) / names; visits != want {
+					t.Fatalf("%s: %d lines are told of its subscription, want %d", n.name, visits, want)
+				}
+			}
+		})
+	}
+}
+
+// The acquisitions of one name share a subscription, which ends with the last of them.
+func TestSubscriptionEndsWithItsLastName(t *testing.T) {
+	p, h, all := listened(t, 1, true)
+	first, last := all[0], all[1]
+	if first.sub != last.sub {
+		t.Fatal("two acquisitions of one name have two subscriptions")
+	}
+	first.sub.open()
+	first.forget(1)
+	if !h.listening[first.sub] || len(p.sharedSubs) != 1 {
+		t.Error("a subscription ended while somebody listened")
+	}
+	for n := range last.sub.names() {
+		if n != last {
+			t.Error("a name that is forgotten still listens")
+		}
+	}
+	last.forget(2)
+	if h.listening[last.sub] || len(p.sharedSubs) != 0 {
+		t.Error("a subscription outlives those who listened")
+	}
+}
