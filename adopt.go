@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -30,11 +31,11 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := c.process.dedicatedKind(c.options.Owner, c.options.TTL)
+	k := c.process.DedicatedKind(c.options.Owner, c.options.TTL)
 	if x.Leads {
-		k = c.process.candidateKind(x.Value)
+		k = c.process.CandidateKind(x.Value)
 	}
-	k.first = &firstLock{script: script.Adopt, args: []string{x.ID, wire.Itoa(x.Last)}}
+	k.First = &machine.FirstLock{Script: script.Adopt, Args: []string{x.ID, wire.Itoa(x.Last)}}
 	lease, err := c.acquire(ctx, c, x.Name, k, c.newWaiter(false))
 	if err == nil && x.Leads {
 		lease.elected(ctx)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // A request travels alone while few are under way: nothing is faster. With many under
@@ -16,7 +17,7 @@ import (
 // master all, of a quorum those to a node. Guarded by the core's mutex.
 type batcher struct {
 	underWay    int // requests and pipelines of them that have not come back
-	requests    []*request
+	requests    []*machine.Request
 	timer       clock.Timer     // sends them when nothing comes back
 	ofNode      bool            // of a quorum
 	singleUntil clock.Instant   // until then each has a script of its own
@@ -33,11 +34,11 @@ const (
 // batcherOf is where a request may wait for others; nil: nowhere. In a Cluster a
 // pipeline is as slow as its slowest server; a renewal goes by its own rules, see send
 // and renewNow, on one master; and one for several names is many already.
-func (c *core) batcherOf(r *request) *batcher {
+func (c *core) batcherOf(r *machine.Request) *batcher {
 	switch {
-	case r.part != nil:
-		return c.batchers[r.part.Node]
-	case c.store.Sharded() || renews(r.call.Script) || len(r.parts) > 0:
+	case r.Part != nil:
+		return c.batchers[r.Part.Node]
+	case c.store.Sharded() || machine.Renews(r.Call.Script) || len(r.Parts) > 0:
 		return nil
 	}
 	return &c.batcher
@@ -45,7 +46,7 @@ func (c *core) batcherOf(r *request) *batcher {
 
 // delay makes a request wait for others, if enough are under way. Else it is sent
 // now.
-func (c *core) delay(r *request) bool {
+func (c *core) delay(r *machine.Request) bool {
 	b := c.batcherOf(r)
 	if b == nil {
 		return false
@@ -56,13 +57,13 @@ func (c *core) delay(r *request) bool {
 	}
 	if b.requests = append(b.requests, r); len(b.requests) == 1 {
 		now := c.clock.Now()
-		c.process.schedule.Set(&b.timer, now.Add(longestDelay), now)
+		c.process.Schedule.Set(&b.timer, now.Add(longestDelay), now)
 	}
 	return true
 }
 
 // returned notes that a request which travelled alone has come back.
-func (c *core) returned(r *request) {
+func (c *core) returned(r *machine.Request) {
 	if b := c.batcherOf(r); b != nil {
 		b.underWay--
 	}
@@ -87,10 +88,10 @@ func (c *core) sendBatches(b *batcher, underWay int) {
 		all := b.requests[:n:n]
 		if b.requests = b.requests[n:]; len(b.requests) == 0 {
 			b.requests = nil
-			c.process.schedule.Stop(&b.timer)
+			c.process.Schedule.Stop(&b.timer)
 		}
 		b.underWay++
-		var batch, rest []*request
+		var batch, rest []*machine.Request
 		if now := c.clock.Now(); !b.ofNode && now >= b.singleUntil {
 			batch, rest = b.splitBatch(all, now)
 		}
@@ -110,6 +111,6 @@ func (c *core) dropDelayed() {
 		}
 		c.inflight -= len(b.requests)
 		b.requests = nil
-		c.process.schedule.Stop(&b.timer)
+		c.process.Schedule.Stop(&b.timer)
 	}
 }

@@ -99,15 +99,15 @@ func TestQuorumRenewalsAreBatched(t *testing.T) {
 	})
 }
 
-// held is a node on which another has each name. It notes when it was asked, and whether the
+// Held is a node on which another has each name. It notes when it was asked, and whether the
 // caller comes back.
-type held struct {
+type Held struct {
 	*distant
 	asked []time.Duration
 	waits []bool
 }
 
-func (s *held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+func (s *Held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name != "quorum_lock" {
 		return s.distant.Eval(ctx, call)
 	}
@@ -123,8 +123,8 @@ func (s *held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 func TestQuorumLockBehindATryIsMarkedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		first := &held{distant: nodes[0]}
-		stores[0], stores[1], stores[2] = first, &held{distant: nodes[1]}, &held{distant: nodes[2]}
+		first := &Held{distant: nodes[0]}
+		stores[0], stores[1], stores[2] = first, &Held{distant: nodes[1]}, &Held{distant: nodes[2]}
 		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*away)
 		defer cancel()

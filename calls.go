@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -22,20 +23,20 @@ func (c *core) batch() int {
 
 // sending is a request that goes out alone.
 type sending struct {
-	*request
+	*machine.Request
 	ctx context.Context // bounds the attempt; nil: perform makes one
 }
 
 func (c *core) perform(s sending) {
-	r := s.request
+	r := s.Request
 	if c.acknowledges(r) {
-		c.performAll([]*request{r}, new(int))
+		c.performAll([]*machine.Request{r}, new(int))
 		return
 	}
 	ctx := s.ctx
 	if ctx == nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(c.ctx, r.attempt)
+		ctx, cancel = context.WithTimeout(c.ctx, r.Attempt)
 		defer cancel()
 	}
 	reply, err := c.eval(ctx, r)
@@ -65,23 +66,23 @@ func (c *core) worker(s sending) {
 	}
 }
 
-func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
+func (c *core) eval(ctx context.Context, r *machine.Request) ([]string, error) {
 	switch {
-	case r.part != nil:
-		return c.nodes[r.part.Node].eval(ctx, r.call)
-	case r.wholeOnly:
-		return c.store.Eval(ctx, r.call)
+	case r.Part != nil:
+		return c.nodes[r.Part.Node].eval(ctx, r.Call)
+	case r.WholeOnly:
+		return c.store.Eval(ctx, r.Call)
 	}
-	return call.Eval(ctx, c.store, r.call)
+	return call.Eval(ctx, c.store, r.Call)
 }
 
 // acknowledges reports whether replicas are to acknowledge a request: a renewal.
-func (c *core) acknowledges(r *request) bool {
-	return c.options.WaitReplicas > 0 && renews(r.call.Script)
+func (c *core) acknowledges(r *machine.Request) bool {
+	return c.options.WaitReplicas > 0 && machine.Renews(r.Call.Script)
 }
 
 // performAll sends requests in one pipeline, and counts it in underWay.
-func (c *core) performAll(requests []*request, underWay *int) {
+func (c *core) performAll(requests []*machine.Request, underWay *int) {
 	results := c.evalAll(requests)
 	c.mu.Lock()
 	*underWay--
@@ -91,11 +92,11 @@ func (c *core) performAll(requests []*request, underWay *int) {
 	c.unlock()
 }
 
-func (c *core) evalAll(requests []*request) []driver.Result {
+func (c *core) evalAll(requests []*machine.Request) []driver.Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
-	if part := requests[0].part; part != nil {
+	if part := requests[0].Part; part != nil {
 		return c.nodes[part.Node].evalAll(ctx, calls)
 	}
 	if c.acknowledges(requests[0]) {
@@ -104,48 +105,48 @@ func (c *core) evalAll(requests []*request) []driver.Result {
 	return call.EvalAll(ctx, c.store, calls)
 }
 
-func pipelined(requests []*request) (calls []driver.Call, attempt time.Duration) {
+func pipelined(requests []*machine.Request) (calls []driver.Call, attempt time.Duration) {
 	for _, r := range requests {
-		calls = append(calls, r.call)
-		attempt = max(attempt, r.attempt)
+		calls = append(calls, r.Call)
+		attempt = max(attempt, r.Attempt)
 	}
 	return calls, attempt
 }
 
-func (c *core) handleAnswer(r *request, reply []string, err error) {
+func (c *core) handleAnswer(r *machine.Request, reply []string, err error) {
 	c.inflight--
 	var a wire.Answer
 	if err == nil {
 		a, err = wire.DecodeAnswer(reply)
 	}
-	if r.part != nil {
-		c.nodes[r.part.Node].quorum.returned(r, a, err, c.clock.Exact())
+	if r.Part != nil {
+		c.nodes[r.Part.Node].quorum.returned(r, a, err, c.clock.Exact())
 		return
 	}
 	now := c.clock.Now()
-	if renews(r.call.Script) || a.Word == "not held" {
+	if machine.Renews(r.Call.Script) || a.Word == "not held" {
 		now = c.clock.Exact() // exact: a lease that Err calls lost is not prolonged
 	}
-	c.process.handleAnswer(r, a, err, now)
+	c.process.HandleAnswer(r, a, err, now)
 }
 
 // handOut hands the answer of a request to those that it carries.
-func (c *core) handOut(r *request, reply []string, err error) {
-	if len(r.parts) == 0 {
+func (c *core) handOut(r *machine.Request, reply []string, err error) {
+	if len(r.Parts) == 0 {
 		c.handleAnswer(r, reply, err)
 		return
 	}
-	for i, carried := range r.parts {
-		share, wrong := shareOf(reply, i, len(r.parts))
+	for i, carried := range r.Parts {
+		share, wrong := machine.ShareOf(reply, i, len(r.Parts))
 		c.handleAnswer(carried, share, cmp.Or(err, wrong))
 	}
 }
 
 // evalAcknowledged sends renewals in one pipeline with WAIT at its end.
-func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls []driver.Call) []driver.Result {
+func (c *core) evalAcknowledged(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result {
 	results := make([]driver.Result, len(requests))
-	for i, a := range c.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
-		requests[i].acked, requests[i].connected = a.Acked, a.Connected
+	for i, a := range c.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].Tenure.Ends() }) {
+		requests[i].Acked, requests[i].Connected = a.Acked, a.Connected
 		results[i] = a.Result
 	}
 	return results

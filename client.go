@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // Client locks names in one Redis deployment. It is safe for concurrent use. Make one
@@ -31,7 +32,7 @@ type Client struct {
 // across I/O and never while code of the user runs: what has to happen outside is noted in
 // outbox, batcher, renewals and afterUnlock, and begins when unlock releases it.
 type core struct {
-	process      *process
+	process      *machine.Process
 	store        driver.Store   // nil on a quorum
 	servers      servers        // one master, or the nodes of a quorum
 	nodes        []*node        // of a quorum
@@ -54,24 +55,24 @@ type core struct {
 
 	turnstile      sync.Mutex // in front of mu, for the subscriptions
 	mu             sync.Mutex
-	closeDone      chan struct{}             // made by Close, and closed when all of it is done
-	closeErr       error                     // what it returns
-	observerGroups map[string]*observerGroup // of elections that are observed here, by lock key
-	keepers        map[*subscriber]*keeper   // of subscriptions that are open
-	waits          map[any]chan struct{}     // closed when the process is done with the key
-	asked          map[any]chan<- error      // gets how a request or a release went
-	watched        map[*turn]*watch          // turns for whose end somebody waits
-	inflight       int                       // requests that have not come back
-	detailsWritten bool                      // Options.Details were written less than details.Every ago
-	droppedEvents  int                       // events dropped
+	closeDone      chan struct{}                   // made by Close, and closed when all of it is done
+	closeErr       error                           // what it returns
+	observerGroups map[string]*observerGroup       // of elections that are observed here, by lock key
+	keepers        map[*machine.Subscriber]*keeper // of subscriptions that are open
+	waits          map[any]chan struct{}           // closed when the process is done with the key
+	asked          map[any]chan<- error            // gets how a request or a release went
+	watched        map[*machine.Turn]*watch        // turns for whose end somebody waits
+	inflight       int                             // requests that have not come back
+	detailsWritten bool                            // Options.Details were written less than details.Every ago
+	droppedEvents  int                             // events dropped
 
 	bounds      call.Bounds
-	outbox      []sending  // to send
-	batcher     batcher    // of those, what waits to travel together
-	batchers    []*batcher // that one, or those of the nodes of a quorum
-	renewals    []*request // to send in pipelines, in this order
-	pipelines   int        // under way
-	afterUnlock []func()   // to run
+	outbox      []sending          // to send
+	batcher     batcher            // of those, what waits to travel together
+	batchers    []*batcher         // that one, or those of the nodes of a quorum
+	renewals    []*machine.Request // to send in pipelines, in this order
+	pipelines   int                // under way
+	afterUnlock []func()           // to run
 }
 
 // New returns a Client that locks names in store. It does not connect: the first call
@@ -112,16 +113,16 @@ func newCore(options Options, carrier driver.Store, queue bool) *core {
 		options: options,
 		clock:   clock.New(lent.Now),
 		work:    make(chan sending),
-		keepers: make(map[*subscriber]*keeper),
+		keepers: make(map[*machine.Subscriber]*keeper),
 		waits:   make(map[any]chan struct{}),
 		asked:   make(map[any]chan<- error),
-		watched: make(map[*turn]*watch),
+		watched: make(map[*machine.Turn]*watch),
 	}
-	c.process = newProcess(settings{
-		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas, queue: queue, sharded: carrier != nil && carrier.Sharded(),
-		repairOrphans: options.RepairOrphans, events: options.OnEvent != nil,
-		sendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
-		wall:      func() int64 { return time.Now().UnixMicro() },
+	c.process = machine.New(machine.Settings{
+		Prefix: options.Prefix, Ttl: options.TTL, Owner: options.Owner, Linger: options.Linger, WaitReplicas: options.WaitReplicas, Queue: queue, Sharded: carrier != nil && carrier.Sharded(),
+		RepairOrphans: options.RepairOrphans, Events: options.OnEvent != nil,
+		SendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
+		Wall:      func() int64 { return time.Now().UnixMicro() },
 	}, coreHost{c}, lent.Random)
 	c.servers = master{c}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -146,8 +147,8 @@ func (c *core) start() *Client {
 			}
 		}()
 	}
-	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.attempt(), Closed: c.wasClosed}
-	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.patience()}
+	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.Attempt(), Closed: c.wasClosed}
+	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.process.Patience()}
 	c.replicaCalls = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.details = c.noteOfDetails()
 	go c.run()
@@ -162,7 +163,7 @@ func (c *Client) Owner() string { return c.options.Owner }
 
 // ID returns the hash that identifies this Client among the holders and waiters of
 // package admin.
-func (c *Client) ID() string { return keyspace.HashClient(c.process.client) }
+func (c *Client) ID() string { return keyspace.HashClient(c.process.ClientID) }
 
 // Prefix returns what stands before every name and makes its key, see [Options.Prefix].
 func (c *Client) Prefix() string { return c.options.Prefix }
@@ -185,9 +186,9 @@ func (c *core) unlock() {
 // waking two of them costs more than all else. Only while the store answers: a
 // driver bounds what it does on a connection that it has, but perhaps not the
 // making of one.
-func (c *core) unlockAndPerform(blocking bool, r *request, now clock.Instant) {
+func (c *core) unlockAndPerform(blocking bool, r *machine.Request, now clock.Instant) {
 	n := len(c.outbox)
-	if !blocking || r == nil || n == 0 || c.outbox[n-1].request != r || c.process.netFailed || now.Sub(c.process.lastAnswer) > time.Second {
+	if !blocking || r == nil || n == 0 || c.outbox[n-1].Request != r || c.process.NetFailed || now.Sub(c.process.LastAnswer) > time.Second {
 		c.unlock()
 		return
 	}
@@ -208,7 +209,7 @@ func (c *core) unlockAndSend() (after []func()) {
 	c.inflight += len(c.outbox)
 	for i, s := range c.outbox { // handing them out is no I/O, and the slice serves again
 		c.outbox[i] = sending{}
-		if c.delay(s.request) {
+		if c.delay(s.Request) {
 			continue
 		}
 		select {
@@ -227,10 +228,10 @@ func (c *core) unlockAndSend() (after []func()) {
 // sendRenewals sends as many of the renewals as may be under way. Their lives
 // begin now.
 func (c *core) sendRenewals() {
-	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.process.closed {
+	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.process.Closed {
 		n := min(c.batch(), len(c.renewals))
 		now := c.clock.Now()
-		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool { return !r.setOut(now) })
+		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *machine.Request) bool { return !r.SetOut(now) })
 		c.renewals = c.renewals[n:]
 		if len(batch) == 0 {
 			continue
@@ -265,23 +266,23 @@ func (c *core) shardOf(k *keyspace.Keys) string {
 // mutex held and never block; what they start (requests, cancellations) begins
 // when the mutex is released, outside this loop.
 func (c *core) run() {
-	defer c.process.schedule.Close()
+	defer c.process.Schedule.Close()
 	for {
 		select {
-		case <-c.process.schedule.C():
+		case <-c.process.Schedule.C():
 		case <-c.stopped:
 			return
 		}
 		c.mu.Lock()
 		now := c.clock.Exact()
 		for range 512 { // others want the mutex too
-			t := c.process.schedule.Due(now)
+			t := c.process.Schedule.Due(now)
 			if t == nil {
 				break
 			}
 			t.Fire(now)
 		}
-		c.process.schedule.Rest(now)
+		c.process.Schedule.Rest(now)
 		if after := c.unlockAndSend(); len(after) > 0 {
 			go func() { // contexts end here, which may take long
 				for _, f := range after {

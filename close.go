@@ -51,7 +51,7 @@ func (c *Client) Close() error { return c.close() }
 func (c *core) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.process.closed
+	return c.process.Closed
 }
 
 // wasClosed is ErrClosed after Close was called.
@@ -73,12 +73,12 @@ func (c *core) openKeys(name string) (*keyspace.Keys, error) {
 
 func (c *core) close() error {
 	c.mu.Lock()
-	if c.process.closed {
+	if c.process.Closed {
 		c.mu.Unlock()
 		<-c.closeDone
 		return c.closeErr
 	}
-	c.process.closed, c.closeDone = true, make(chan struct{})
+	c.process.Closed, c.closeDone = true, make(chan struct{})
 	err := c.shutDown()
 	if err != nil {
 		c.closeErr = wire.Failure("close", ErrUnknown, err)
@@ -95,7 +95,7 @@ func (c *core) close() error {
 func (c *core) shutDown() error {
 	c.dropDelayed() // or it would be sent after its cleanup
 	now := c.clock.Now()
-	calls, repeats := c.process.shutDown(now)
+	calls, repeats := c.process.ShutDown(now)
 	c.servers.close(now)
 	c.unlock()
 
@@ -144,7 +144,7 @@ func (c *core) awaitEvents() {
 func (c *core) awaitInflight(ctx context.Context) []driver.Call {
 	for began := c.clock.Now(); ; {
 		c.mu.Lock()
-		busy, late := c.servers.awaited(c.clock.Now().Sub(began)), c.process.lateCleanups
+		busy, late := c.servers.awaited(c.clock.Now().Sub(began)), c.process.LateCleanups
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {
 			return late

@@ -42,25 +42,25 @@ func (c *core) noteOfDetails() *details.Note {
 	if d == nil {
 		return nil
 	}
-	return details.NewNote(details.Process(*d), c.process.client, c.options.TTL, c.calls, func(err error) {
+	return details.NewNote(details.Process(*d), c.process.ClientID, c.options.TTL, c.calls, func(err error) {
 		c.mu.Lock()
 		defer c.unlock()
-		coreHost{c}.warn("holdfast: could not write Options.Details; locks work without them", "error", err)
+		coreHost{c}.Warn("holdfast: could not write Options.Details; locks work without them", "error", err)
 	})
 }
 
-// showDetails is called with each grant and each place in a queue.
-func (c coreHost) showDetails() {
-	if c.details == nil || c.detailsWritten || c.process.closed {
+// ShowDetails is called with each grant and each place in a queue.
+func (c coreHost) ShowDetails() {
+	if c.details == nil || c.detailsWritten || c.process.Closed {
 		return
 	}
 	c.detailsWritten = true
 	c.writeDetails()
 	now := c.clock.Now()
-	c.process.later(now.Add(details.Every), now, func(clock.Instant) {
+	c.process.Later(now.Add(details.Every), now, func(clock.Instant) {
 		c.detailsWritten = false
-		if c.process.inUse() {
-			c.showDetails()
+		if c.process.InUse() {
+			c.ShowDetails()
 		}
 	})
 }

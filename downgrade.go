@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -38,23 +39,23 @@ func (l *Lease) Keep(n int) error {
 }
 
 // shrink makes the part of a turn smaller, and waits until Redis has done so.
-func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
-	n := u.local
+func (c *core) shrink(what string, u *machine.Turn, letter byte, weight int64) error {
+	n := u.Local
 	c.mu.Lock()
-	if kindOf(n.kind.letter) != kindOf(letter) {
+	if kindOf(n.Kind.Letter) != kindOf(letter) {
 		defer c.unlock()
-		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.kind.letter), 0)))
+		return wire.Failure(n.Name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.Kind.Letter), 0)))
 	}
 	now := c.clock.Exact()
-	waits, e := c.process.shrink(u, letter, weight, now)
+	waits, e := c.process.Shrink(u, letter, weight, now)
 	if e != nil || !waits {
 		defer c.unlock()
 		return endError(e)
 	}
-	done, ended := c.whenDone(n.kind), c.watch(u).whenDone()
+	done, ended := c.whenDone(n.Kind), c.watch(u).whenDone()
 	c.unlock()
 
-	late := time.NewTimer(c.process.patienceToRelease())
+	late := time.NewTimer(c.process.PatienceToRelease())
 	defer late.Stop()
 	select {
 	case <-done:
@@ -66,5 +67,5 @@ func (c *core) shrink(what string, u *turn, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Failure(n.name, ErrUnknown, cmp.Or(publicError(n.kind.shrunk.lastErr), wire.ErrNoAnswer))
+	return wire.Failure(n.Name, ErrUnknown, cmp.Or(publicError(n.Kind.Shrunk.LastErr), wire.ErrNoAnswer))
 }

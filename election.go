@@ -87,7 +87,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	m := &Mutex{client: e.client, name: e.name, candidate: c.process.candidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
+	m := &Mutex{client: e.client, name: e.name, candidate: c.process.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err
@@ -103,11 +103,11 @@ const announceWait = 250 * time.Millisecond
 // elected announces a term, now and again.
 func (l *Lease) elected(ctx context.Context) {
 	c := l.client.core
-	if !l.turn.announces() {
+	if !l.turn.Announces() {
 		return
 	}
 	c.mu.Lock()
-	announced := c.whenCleaned(c.process.elected(l.turn, c.clock.Now()))
+	announced := c.whenCleaned(c.process.Elected(l.turn, c.clock.Now()))
 	c.unlock()
 	t := time.NewTimer(announceWait)
 	defer t.Stop()
@@ -124,7 +124,7 @@ func (l *Lease) resigned() {
 	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	c.process.resigned(l.turn, c.clock.Now())
+	c.process.Resigned(l.turn, c.clock.Now())
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
@@ -152,6 +152,6 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	view, err := c.servers.leader(ctx, e.name, k, c.process.patience())
+	view, err := c.servers.leader(ctx, e.name, k, c.process.Patience())
 	return Leader(view.Leader), err
 }

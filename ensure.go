@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
-	if l.turn.local.kind.noRenew {
+	if l.turn.Local.Kind.NoRenew {
 		_, err := l.client.check(ctx, l.turn)
 		return err
 	}
@@ -45,19 +46,19 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 	return l.client.check(ctx, l.turn)
 }
 
-func (c *core) check(ctx context.Context, u *turn) (time.Duration, error) {
-	r, err := c.ask(ctx, u, u.check)
+func (c *core) check(ctx context.Context, u *machine.Turn) (time.Duration, error) {
+	r, err := c.ask(ctx, u, u.Check)
 	if err = c.verdict(ctx, u, err); err != nil {
 		return 0, err
 	}
-	return max(min(u.ends(), r.heldUntil).Sub(c.clock.Exact()), 0), nil
+	return max(min(u.Ends(), r.HeldUntil).Sub(c.clock.Exact()), 0), nil
 }
 
 // ask sends a request about the tenure of a turn that has not ended, and waits for the result.
-func (c *core) ask(ctx context.Context, u *turn, send func(now clock.Instant) *request) (*request, error) {
+func (c *core) ask(ctx context.Context, u *machine.Turn, send func(now clock.Instant) *machine.Request) (*machine.Request, error) {
 	c.mu.Lock()
 	now := c.clock.Exact()
-	if e := u.hasEnded(now); e != nil {
+	if e := u.HasEnded(now); e != nil {
 		c.unlock()
 		return nil, endError(e)
 	}
@@ -69,23 +70,23 @@ func (c *core) ask(ctx context.Context, u *turn, send func(now clock.Instant) *r
 }
 
 // ensure renews and reserves at least that number of tokens.
-func (c *core) ensure(ctx context.Context, u *turn, tokens int64) error {
+func (c *core) ensure(ctx context.Context, u *machine.Turn, tokens int64) error {
 	return c.prolong(ctx, u, tokens, 0)
 }
 
 // prolong asks Redis once, to reserve at least that number of tokens, and to prolong a
 // lease that is not renewed by itself.
-func (c *core) prolong(ctx context.Context, u *turn, tokens int64, extends time.Duration) error {
-	n := u.local
-	r, err := c.ask(ctx, u, func(now clock.Instant) *request { return u.prolong(now, tokens, extends) })
-	if want := c.process.waitReplicas; c.err(u) == nil && err == nil && r.acked < want {
-		return &ReplicasError{Name: n.name, Want: want, Got: r.acked, Connected: r.connected}
+func (c *core) prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
+	n := u.Local
+	r, err := c.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
+	if want := c.process.WaitReplicas; c.err(u) == nil && err == nil && r.Acked < want {
+		return &ReplicasError{Name: n.Name, Want: want, Got: r.Acked, Connected: r.Connected}
 	}
 	return c.verdict(ctx, u, err)
 }
 
 // verdict is the error of a call that has asked Redis whether the lease is still held.
-func (c *core) verdict(ctx context.Context, u *turn, err error) error {
+func (c *core) verdict(ctx context.Context, u *machine.Turn, err error) error {
 	said, refused := wire.AsServerError(err)
 	switch over := c.err(u); {
 	case over != nil:
@@ -93,14 +94,14 @@ func (c *core) verdict(ctx context.Context, u *turn, err error) error {
 	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
 		return err
 	case refused && !wire.Transient(said):
-		return wire.Failure(u.local.name, nil, err)
+		return wire.Failure(u.Local.Name, nil, err)
 	}
-	return wire.Failure(u.local.name, ErrUnreachable, err)
+	return wire.Failure(u.Local.Name, ErrUnreachable, err)
 }
 
 // awaitResult waits for the result of a renewal.
-func (c *core) awaitResult(ctx context.Context, r *request, answered <-chan error) (err error) {
-	late := time.NewTimer(r.attempt) // a driver may not heed its context
+func (c *core) awaitResult(ctx context.Context, r *machine.Request, answered <-chan error) (err error) {
+	late := time.NewTimer(r.Attempt) // a driver may not heed its context
 	defer late.Stop()
 	select {
 	case err = <-answered:

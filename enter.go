@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // acquire asks for a name, and waits.
-func (c *core) acquire(ctx context.Context, client *Client, name string, k *kind, w *pending) (*Lease, error) {
+func (c *core) acquire(ctx context.Context, client *Client, name string, k *machine.Kind, w *pending) (*Lease, error) {
 	defer w.recycle(c)
 	if err := c.enter(name, k, w, ctx.Done() == nil); err != nil {
 		return nil, err
@@ -20,45 +21,45 @@ func (c *core) acquire(ctx context.Context, client *Client, name string, k *kind
 	return w.await(ctx, client)
 }
 
-// enter is process.enter. If the call blocks until its answer, it may send the request itself.
-func (c *core) enter(name string, k *kind, w *pending, blocking bool) error {
+// enter is Process.Enter. If the call blocks until its answer, it may send the request itself.
+func (c *core) enter(name string, k *machine.Kind, w *pending, blocking bool) error {
 	c.mu.Lock()
 	now := c.clock.Now()
-	n, err := c.process.enter(name, k, &w.waiter, now)
+	n, err := c.process.Enter(name, k, &w.Waiter, now)
 	if err != nil {
 		c.unlock()
 		return publicError(err)
 	}
-	c.unlockAndPerform(blocking, n.asking, now)
+	c.unlockAndPerform(blocking, n.Asking, now)
 	return nil
 }
 
 // abandon removes a waiter whose call does not wait any longer. It returns
 // the turn that the caller was given in the same moment, if any, else what is left
 // of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
-func (c *core) abandon(w *pending) (*turn, *idRemoval) {
+func (c *core) abandon(w *pending) (*machine.Turn, *idRemoval) {
 	c.mu.Lock()
 	defer c.unlock()
 	select {
 	case o := <-w.ready:
-		if o.turn != nil {
-			o.turn.waive() // nothing was done under it
+		if o.Turn != nil {
+			o.Turn.Waive() // nothing was done under it
 		}
-		return o.turn, nil
+		return o.Turn, nil
 	default:
 	}
-	t := c.process.abandon(&w.waiter, c.clock.Now())
+	t := c.process.Abandon(&w.Waiter, c.clock.Now())
 	if t == nil {
 		return nil, nil
 	}
 	g := &idRemoval{t, c.whenDone(t)}
-	c.process.awaitRemoval(t)
+	c.process.AwaitRemoval(t)
 	return nil, g
 }
 
 // acquireShared asks for a part of a name's capacity. It blocks and fails as
 // Mutex.Lock does.
-func (c *core) acquireShared(ctx context.Context, client *Client, name string, k *kind, maxHold, grace time.Duration, try bool) (*Lease, error) {
+func (c *core) acquireShared(ctx context.Context, client *Client, name string, k *machine.Kind, maxHold, grace time.Duration, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -70,15 +71,15 @@ func (c *core) acquireShared(ctx context.Context, client *Client, name string, k
 		return nil, ErrDeadlock
 	}
 	w := c.newWaiter(try)
-	w.maxHold, w.grace = maxHold, grace
+	w.MaxHold, w.Grace = maxHold, grace
 	return c.acquire(ctx, client, name, k, w)
 }
 
 // enterAll puts a caller that does not wait into the local queue of each name, and
-// asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
+// asks for all of them at once. Where that can't be, it returns ErrOneByOne and has asked
 // nothing. A try fails here if a name is in use in this process.
 func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) {
-	together := c.process.queue && len(names) > 1
+	together := c.process.Queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
 		k, err := keysOf(c.options.Prefix, name)
@@ -90,18 +91,18 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 	}
 	c.mu.Lock()
 	now := c.clock.Now()
-	if err := c.process.unused(names, try, now); err != nil || !together {
+	if err := c.process.Unused(names, try, now); err != nil || !together {
 		c.unlock()
-		return nil, cmp.Or(publicError(err), errOneByOne)
+		return nil, cmp.Or(publicError(err), machine.ErrOneByOne)
 	}
 	waiters := make([]*pending, len(names))
-	entering := make([]*waiter, len(names))
+	entering := make([]*machine.Waiter, len(names))
 	for i := range names {
 		waiters[i] = c.newWaiter(true)
-		entering[i] = &waiters[i].waiter
+		entering[i] = &waiters[i].Waiter
 	}
-	g := c.process.enterTogether(names, all, entering, now)
-	c.unlockAndPerform(blocking, g.asking, now)
+	g := c.process.EnterTogether(names, all, entering, now)
+	c.unlockAndPerform(blocking, g.Asking, now)
 	return waiters, nil
 }
 
@@ -110,31 +111,31 @@ func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) 
 func (c *core) newWaiter(try bool) *pending {
 	w, ok := c.waiterPool.Get().(*pending)
 	if !ok {
-		w = &pending{ready: make(chan outcome, 1), asked: make(chan error, 1)}
-		w.call = w
+		w = &pending{ready: make(chan machine.Outcome, 1), asked: make(chan error, 1)}
+		w.Call = w
 	}
-	w.try = try
+	w.Try = try
 	return w
 }
 
 // pending is a call that waits: a waiter of the process, and its channels.
 type pending struct {
-	waiter
-	ready    chan outcome  // takes one
-	asked    chan error    // the same: how a release or a question went
-	removals *[]*idRemoval // see Mutex.removals
+	machine.Waiter
+	ready    chan machine.Outcome // takes one
+	asked    chan error           // the same: how a release or a question went
+	removals *[]*idRemoval        // see Mutex.removals
 }
 
 // recycle gives a waiter back to the pool. It has left the local queue and has its outcome.
 func (w *pending) recycle(c *core) {
-	w.waiter, w.removals = waiter{call: w}, nil
+	w.Waiter, w.removals = machine.Waiter{Call: w}, nil
 	c.waiterPool.Put(w)
 }
 
 // await returns the outcome of a waiter in the local queue, or ctx's error when that ends
 // first.
 func (w *pending) await(ctx context.Context, client *Client) (*Lease, error) {
-	var o outcome
+	var o machine.Outcome
 	if done := ctx.Done(); done == nil {
 		o = <-w.ready // a select would cost a tenth of a turn
 	} else {
@@ -151,10 +152,10 @@ func (w *pending) await(ctx context.Context, client *Client) (*Lease, error) {
 			return nil, err
 		}
 	}
-	if o.err != nil {
-		return nil, o.err
+	if o.Err != nil {
+		return nil, o.Err
 	}
-	return &Lease{turn: o.turn, client: client}, nil
+	return &Lease{turn: o.Turn, client: client}, nil
 }
 
 // waitError is the error of a call whose context ended with ended. After a deadline
@@ -162,22 +163,22 @@ func (w *pending) await(ctx context.Context, client *Client) (*Lease, error) {
 func (c *core) waitError(w *pending, ended error) error {
 	c.mu.Lock()
 	defer c.unlock()
-	failure := w.failure()
+	failure := w.Failure()
 	if ended != context.DeadlineExceeded || failure == nil { //nolint:errorlint // that very one
 		return ended
 	}
-	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, publicError(failure)))
+	return wire.Failure(w.Local.Name, ErrUnreachable, fmt.Errorf("%w: %w", ended, publicError(failure)))
 }
 
 // idRemoval is what a call whose context has ended waits for, for a moment.
 type idRemoval struct {
-	tenure *tenure // whose id Redis may know; nil: a lease that is being released
+	tenure *machine.Tenure // whose id Redis may know; nil: a lease that is being released
 	gone   <-chan struct{}
 }
 
 // removalOf takes what abandon returned. A turn that came in the same moment has no user:
 // it is released.
-func (c *Client) removalOf(u *turn, left *idRemoval) *idRemoval {
+func (c *Client) removalOf(u *machine.Turn, left *idRemoval) *idRemoval {
 	if u == nil {
 		return left
 	}
@@ -214,7 +215,7 @@ func (c *core) awaitRemovals(all ...*idRemoval) {
 	defer c.mu.Unlock()
 	for _, g := range all {
 		if g.tenure != nil {
-			c.process.forgetRemoval(g.tenure)
+			c.process.ForgetRemoval(g.tenure)
 			delete(c.waits, g.tenure)
 		}
 	}
@@ -222,10 +223,10 @@ func (c *core) awaitRemovals(all ...*idRemoval) {
 
 // held is the error of a TryLock under the turn's own lease: it waits for no other, so it is
 // no deadlock.
-func (c *core) held(u *turn) error {
+func (c *core) held(u *machine.Turn) error {
 	c.mu.Lock()
 	defer c.unlock()
-	return publicError(u.local.held(c.clock.Now()))
+	return publicError(u.Local.Held(c.clock.Now()))
 }
 
 // longestRemoval is how long a call whose context has ended waits, in all, until Redis

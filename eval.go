@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/guarded"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -61,25 +62,25 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, u, n := l.client.core, l.turn, l.turn.local
-	if err := c.servers.lacks(n.name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
+	c, u, n := l.client.core, l.turn, l.turn.Local
+	if err := c.servers.lacks(n.Name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
 		return nil, err
 	}
-	if n.kind.shared() {
-		return nil, errNotShared(n.name, "Lease.Eval")
+	if n.Kind.Shared() {
+		return nil, machine.ErrNotShared(n.Name, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := guarded.Check(script, n.keys, keys, c.store.Sharded()); err != nil {
-		return nil, fmt.Errorf("holdfast: %s: %w", n.name, err)
+	if err := guarded.Check(script, n.Keys, keys, c.store.Sharded()); err != nil {
+		return nil, fmt.Errorf("holdfast: %s: %w", n.Name, err)
 	}
 	call := driver.Call{
 		Script: c.guarded.Of(script),
-		Keys:   append([]string{n.keys.Lock(), n.keys.Written()}, keys...),
-		Args:   append([]string{u.tenure.id, wire.Itoa(u.token)}, args...),
+		Keys:   append([]string{n.Keys.Lock(), n.Keys.Written()}, keys...),
+		Args:   append([]string{u.Tenure.Id, wire.Itoa(u.Token)}, args...),
 	}
-	reply, err := c.calls.Run(ctx, c.process.patience(), call)
+	reply, err := c.calls.Run(ctx, c.process.Patience(), call)
 	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:
@@ -89,7 +90,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, wire.Failure(n.name, ErrUnreachable, err)
+	return nil, wire.Failure(n.Name, ErrUnreachable, err)
 }
 
 // evalRefused tells the guard's words from those of the script and the server.
@@ -99,13 +100,13 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 	switch kind, about, _ := strings.Cut(verdict, ": "); {
 	case kind == "stale":
 		newest, _ := strconv.ParseInt(about, 10, 64)
-		return &StaleError{Name: l.Name(), Token: u.token, Newest: newest}
+		return &StaleError{Name: l.Name(), Token: u.Token, Newest: newest}
 	case verdict == "lost: gone" || verdict == "lost: taken":
 		l.renewAfterRefusal()
 		if err := l.Err(); err != nil {
 			return err
 		}
-		return &LostError{Name: l.Name(), Token: u.token, Cause: Cause(about)}
+		return &LostError{Name: l.Name(), Token: u.Token, Cause: Cause(about)}
 	}
 	return said
 }
@@ -116,5 +117,5 @@ func (l *Lease) renewAfterRefusal() {
 	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	l.turn.renewNow(c.clock.Now())
+	l.turn.RenewNow(c.clock.Now())
 }

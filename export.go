@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -38,15 +39,15 @@ func (l *Lease) Export() (string, error) {
 	switch {
 	case lacks != nil:
 		return "", lacks
-	case u.local.kind.shared():
-		return "", errNotShared(l.Name(), "Export")
-	case u.local.kind.noRenew:
+	case u.Local.Kind.Shared():
+		return "", machine.ErrNotShared(l.Name(), "Export")
+	case u.Local.Kind.NoRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released:
 		return "", l.Err()
 	}
 	c.mu.Lock()
-	err := u.checkUnshared()
+	err := u.CheckUnshared()
 	c.mu.Unlock()
 	if err != nil {
 		return "", err
@@ -57,33 +58,33 @@ func (l *Lease) Export() (string, error) {
 	}
 	l.released = true // and result is nil
 	x := exported.Hold{
-		Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token,
-		Last: given.last, Leads: given.leads, Value: given.value,
+		Prefix: c.options.Prefix, Name: l.Name(), ID: u.Tenure.Id, Token: u.Token,
+		Last: given.Last, Leads: given.Leads, Value: given.Value,
 	}
 	return x.Text(), nil
 }
 
 // giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
 // has set out meanwhile: what it reserves is unknown before its answer.
-func (c *core) giveAway(u *turn) (given givenAway, err error) {
+func (c *core) giveAway(u *machine.Turn) (given machine.GivenAway, err error) {
 	for range 4 {
 		if err := c.ensure(context.Background(), u, 1); err != nil { // a token tells of all that ran before it
 			return given, err
 		}
-		if given, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
+		if given, err = c.export(u); err != machine.ErrReserving { //nolint:errorlint // made here, never wrapped
 			return given, err
 		}
 		c.awaitReservations(u)
 	}
-	return given, wire.Failure(u.local.name, ErrUnreachable, err)
+	return given, wire.Failure(u.Local.Name, ErrUnreachable, err)
 }
 
 // awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
 // take.
-func (c *core) awaitReservations(u *turn) {
-	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
+func (c *core) awaitReservations(u *machine.Turn) {
+	for late := time.Now().Add(machine.LongestRenewal); time.Now().Before(late); {
 		c.mu.Lock()
-		settled := u.settled()
+		settled := u.Settled()
 		c.mu.Unlock()
 		if settled {
 			return // Export asks again
@@ -96,12 +97,12 @@ func (c *core) awaitReservations(u *turn) {
 }
 
 // export ends a turn and forgets its tenure: nobody here may end that any more.
-func (c *core) export(u *turn) (given givenAway, err error) {
+func (c *core) export(u *machine.Turn) (given machine.GivenAway, err error) {
 	c.mu.Lock()
 	defer c.unlock()
-	given, err = c.process.export(u, c.clock.Exact())
+	given, err = c.process.Export(u, c.clock.Exact())
 	if err == nil {
-		c.details.Exported(u.tenure.id)
+		c.details.Exported(u.Tenure.Id)
 		c.writeDetails()
 	}
 	return given, publicError(err)

@@ -77,7 +77,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	released, err := calls.Release(ctx)
 	if released && x.Leads { // observers poll in time if they do not get this
 		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.store.Sharded(), 0, "")
-		_, _ = c.calls.Run(ctx, c.process.attempt(), announcement)
+		_, _ = c.calls.Run(ctx, c.process.Attempt(), announcement)
 	}
 	return exportedError(x, err)
 }
@@ -91,7 +91,7 @@ func (c *core) exportedCalls(ctx context.Context, text, what string) (*exported.
 	if err == nil {
 		err = c.wasClosed()
 	}
-	return &exported.Calls{Hold: x, Keys: k, Caller: c.calls, Patience: c.process.patience()}, err
+	return &exported.Calls{Hold: x, Keys: k, Caller: c.calls, Patience: c.process.Patience()}, err
 }
 
 func exportedHold(x exported.Hold, s *exported.State, err error) (*ExportedHold, error) {

@@ -25,14 +25,14 @@ import (
 // error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
-	n := l.turn.local
+	n := l.turn.Local
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
-	case !n.kind.noRenew:
-		return wire.Failure(n.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
-	case ttl > n.kind.ttl:
-		if err := l.client.servers.lacks(n.name, "Extend by more than the ttl of the Mutex"); err != nil {
+	case !n.Kind.NoRenew:
+		return wire.Failure(n.Name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
+	case ttl > n.Kind.Ttl:
+		if err := l.client.servers.lacks(n.Name, "Extend by more than the ttl of the Mutex"); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -14,36 +15,36 @@ import (
 // coreHost does what the process wants done. The mutex is held.
 type coreHost struct{ *core }
 
-func (c coreHost) send(r *request) {
-	if r.unsent {
+func (c coreHost) Send(r *machine.Request) {
+	if r.Unsent {
 		c.renewals = append(c.renewals, r)
 		return
 	}
 	var ctx context.Context
-	if r.part == nil && !renews(r.call.Script) && r.call.Script != script.Held && r.call.Script != script.SharedHeld {
-		ctx = c.bounds.Attempt(c.ctx, r.sent, r.attempt)
+	if r.Part == nil && !machine.Renews(r.Call.Script) && r.Call.Script != script.Held && r.Call.Script != script.SharedHeld {
+		ctx = c.bounds.Attempt(c.ctx, r.Sent, r.Attempt)
 	}
-	if n := len(r.parts); n > 0 {
+	if n := len(r.Parts); n > 0 {
 		c.inflight += n - 1 // all of them come back
 	}
 	c.outbox = append(c.outbox, sending{r, ctx})
 }
 
-func (coreHost) notBefore(string) clock.Instant { return 0 }
+func (coreHost) NotBefore(string) clock.Instant { return 0 }
 
-func (c coreHost) deliver(w *waiter, o outcome) {
-	o.err = publicError(o.err)
-	w.call.(*pending).ready <- o
+func (c coreHost) Deliver(w *machine.Waiter, o machine.Outcome) {
+	o.Err = publicError(o.Err)
+	w.Call.(*pending).ready <- o
 }
 
-func (c coreHost) answer(about any, err error) {
+func (c coreHost) Answer(about any, err error) {
 	if asked := c.asked[about]; asked != nil {
 		delete(c.asked, about)
 		asked <- publicError(err)
 	}
 }
 
-func (c coreHost) done(what any) {
+func (c coreHost) Done(what any) {
 	if wait := c.waits[what]; wait != nil {
 		delete(c.waits, what)
 		close(wait)
@@ -61,8 +62,8 @@ func (c *core) whenDone(what any) <-chan struct{} {
 }
 
 // whenCleaned returns a channel that closes when the removal has ended.
-func (c *core) whenCleaned(u *removal) <-chan struct{} {
-	if u.ended {
+func (c *core) whenCleaned(u *machine.Removal) <-chan struct{} {
+	if u.Ended {
 		return alreadyClosed
 	}
 	return c.whenDone(u)
@@ -70,16 +71,16 @@ func (c *core) whenCleaned(u *removal) <-chan struct{} {
 
 var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// note tells OnEvent.
-func (c coreHost) note(e event) {
+// Note tells OnEvent.
+func (c coreHost) Note(e machine.Event) {
 	if c.events != nil {
 		c.emit(c.publicEvent(&e))
 	}
 }
 
-// warn logs outside the mutex and outside the loop: the handler is the user's
+// Warn logs outside the mutex and outside the loop: the handler is the user's
 // code.
-func (c coreHost) warn(message string, about ...any) {
+func (c coreHost) Warn(message string, about ...any) {
 	c.afterUnlock = append(c.afterUnlock, func() { go c.options.Logger.Warn(message, about...) })
 }
 
@@ -87,17 +88,17 @@ func (c coreHost) warn(message string, about ...any) {
 type keeper struct {
 	*subscription.Keeper
 	c *core
-	s *subscriber
+	s *machine.Subscriber
 }
 
-func (c coreHost) listen(s *subscriber, resubscribe bool) {
+func (c coreHost) Listen(s *machine.Subscriber, resubscribe bool) {
 	k := c.keepers[s]
 	if k == nil && resubscribe {
 		return // it was closed meanwhile
 	}
 	if k == nil {
 		k = &keeper{c: c.core, s: s}
-		k.Keeper = subscription.New(c.ctx, s.channel, k)
+		k.Keeper = subscription.New(c.ctx, s.Channel, k)
 		c.keepers[s] = k
 		c.afterUnlock = append(c.afterUnlock, func() { go k.Keep(c.store) })
 	}
@@ -106,7 +107,7 @@ func (c coreHost) listen(s *subscriber, resubscribe bool) {
 	}
 }
 
-func (c coreHost) unlisten(s *subscriber) {
+func (c coreHost) Unlisten(s *machine.Subscriber) {
 	if k := c.keepers[s]; k != nil {
 		k.Close()
 		delete(c.keepers, s)
@@ -133,21 +134,21 @@ func (k *keeper) unlock() {
 func (k *keeper) Began() int {
 	k.lock()
 	defer k.unlock()
-	return k.s.onBegin(k.c.clock.Exact())
+	return k.s.OnBegin(k.c.clock.Exact())
 }
 
 func (k *keeper) Confirmed() {
 	k.lock()
 	defer k.unlock()
-	k.s.onConfirm(k.c.clock.Now())
+	k.s.OnConfirm(k.c.clock.Now())
 }
 
 // Broke returns a random part of backoff.
 func (k *keeper) Broke(err error, backoff time.Duration) time.Duration {
 	k.lock()
 	defer k.unlock()
-	jitter := k.c.process.jitter(backoff)
-	k.s.onBreak(err, k.c.clock.Now())
+	jitter := k.c.process.Jitter(backoff)
+	k.s.OnBreak(err, k.c.clock.Now())
 	return jitter
 }
 
@@ -158,5 +159,5 @@ func (k *keeper) Pushed(attempt int, payload string) {
 	}
 	k.c.mu.Lock()
 	defer k.c.unlock()
-	k.s.onPush(attempt, m, k.c.clock.Now())
+	k.s.OnPush(attempt, m, k.c.clock.Now())
 }

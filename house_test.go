@@ -29,22 +29,22 @@ const (
 	longestFunction = 70
 )
 
-// source is one parsed Go file.
-type source struct {
+// Source is one parsed Go file.
+type Source struct {
 	path string // slash-separated, from the root of the tree
 	fset *token.FileSet
 	ast  *ast.File
 }
 
-func (s source) dir() string { return path.Dir(s.path) }
-func (s source) test() bool  { return strings.HasSuffix(s.path, "_test.go") }
-func (s source) lines() int  { return s.fset.File(s.ast.FileStart).LineCount() }
-func (s source) at(n ast.Node) string {
+func (s Source) dir() string { return path.Dir(s.path) }
+func (s Source) test() bool  { return strings.HasSuffix(s.path, "_test.go") }
+func (s Source) lines() int  { return s.fset.File(s.ast.FileStart).LineCount() }
+func (s Source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
 }
 
 // imports are the packages that the file names.
-func (s source) imports() []string {
+func (s Source) imports() []string {
 	var paths []string
 	for _, spec := range s.ast.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value) // the parser saw to its quotes
@@ -76,15 +76,15 @@ func walk(t *testing.T, visit func(name string)) {
 }
 
 // parsed is what sources has found: most laws look at all files.
-var parsed []source
+var parsed []Source
 
 // sources parses every Go file of every module, once for all tests.
-func sources(t *testing.T) []source {
+func sources(t *testing.T) []Source {
 	t.Helper()
 	if parsed != nil {
 		return parsed
 	}
-	var all []source
+	var all []Source
 	walk(t, func(name string) {
 		if path.Ext(name) != ".go" {
 			return
@@ -94,7 +94,7 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, source{name, fset, file})
+		all = append(all, Source{name, fset, file})
 	})
 	parsed = all
 	return all

@@ -282,7 +282,7 @@ func quoted(name, text string) []passage {
 
 // messages are the string literals of a file: help, errors, log lines. Tags of
 // structs are left out.
-func messages(s source) []passage {
+func messages(s Source) []passage {
 	var all []passage
 	tags := map[*ast.BasicLit]bool{} // and what else no user reads
 	exempt := func(list ...ast.Expr) {
@@ -318,7 +318,7 @@ func messages(s source) []passage {
 }
 
 // docComments are the package comment and the comments of exported names.
-func docComments(s source) []passage {
+func docComments(s Source) []passage {
 	var all []passage
 	add := func(groups ...*ast.CommentGroup) {
 		for _, g := range groups {

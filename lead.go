@@ -75,7 +75,7 @@ func term(ctx context.Context, lease *Lease, f func(context.Context, *Lease) err
 // nap waits about as long as that; false: ctx has ended.
 func (c *core) nap(ctx context.Context, d time.Duration) bool {
 	c.mu.Lock()
-	d = d/2 + c.process.jitter(d)
+	d = d/2 + c.process.Jitter(d)
 	c.mu.Unlock()
 	t := time.NewTimer(d)
 	defer t.Stop()

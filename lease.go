@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 // So if a process stops its work when its lease ends, it stops before the next holder
 // starts. A Lease is safe for concurrent use.
 type Lease struct {
-	turn     *turn
+	turn     *machine.Turn
 	client   *Client // keeps it from being collected
 	returned atomic.Bool
 
@@ -28,18 +29,18 @@ type Lease struct {
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
 // Name returns the locked name.
-func (l *Lease) Name() string { return l.turn.local.name }
+func (l *Lease) Name() string { return l.turn.Local.Name }
 
 // Token returns the fencing token: unique among all leases of the name and greater than
 // the token of every earlier lease. Pass it to the resource, which must refuse a token
 // lower than the highest it has seen.
-func (l *Lease) Token() int64 { return l.turn.token }
+func (l *Lease) Token() int64 { return l.turn.Token }
 
 // Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
 // reads the clock, so its result is correct also after the process was suspended.
 func (l *Lease) Err() error {
 	if l.returned.Load() {
-		if e := l.turn.ended.Load(); e != nil {
+		if e := l.turn.Ended.Load(); e != nil {
 			return endError(e)
 		}
 		return ErrReleased
@@ -47,12 +48,12 @@ func (l *Lease) Err() error {
 	return l.client.err(l.turn)
 }
 
-func (c *core) err(u *turn) error {
-	if e := u.ended.Load(); e != nil {
+func (c *core) err(u *machine.Turn) error {
+	if e := u.Ended.Load(); e != nil {
 		return endError(e)
 	}
-	if cause := u.over(c.clock.Exact()); cause != "" {
-		return &LostError{Name: u.local.name, Token: u.token, Cause: Cause(cause)}
+	if cause := u.Over(c.clock.Exact()); cause != "" {
+		return &LostError{Name: u.Local.Name, Token: u.Token, Cause: Cause(cause)}
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func (l *Lease) Done() <-chan struct{} {
 	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	if l.turn.ended.Load() != nil {
+	if l.turn.Ended.Load() != nil {
 		return alreadyClosed
 	}
 	w := c.watch(l.turn)
@@ -81,7 +82,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.ends().Sub(l.client.clock.Exact())
+	return l.turn.Ends().Sub(l.client.clock.Exact())
 }
 
 // Deadline returns the deadline of the holder in wall-clock time, for display. Every
@@ -110,7 +111,7 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	derived := &leaseContext{ctx, parent, l.client, u, d}
 	c.mu.Lock()
 	defer c.unlock()
-	if e := u.ended.Load(); e != nil {
+	if e := u.Ended.Load(); e != nil {
 		cancel(endError(e))
 		return derived
 	}
@@ -130,7 +131,7 @@ type leaseContext struct {
 	context.Context
 	parent context.Context // what Lease.Context was given
 	client *Client         // keeps it from being collected
-	turn   *turn
+	turn   *machine.Turn
 	of     *derivation
 }
 
@@ -143,7 +144,7 @@ type watch struct {
 }
 
 // watch is that of a turn that has not ended.
-func (c *core) watch(u *turn) *watch {
+func (c *core) watch(u *machine.Turn) *watch {
 	w := c.watched[u]
 	if w == nil {
 		w = &watch{derived: make(map[*derivation]struct{})}
@@ -160,9 +161,9 @@ func (w *watch) whenDone() <-chan struct{} {
 	return w.done
 }
 
-// ended ends the contexts of a turn outside the mutex, and the channel at once.
-func (c coreHost) ended(u *turn) {
-	if k := u.local.kind; k.shared() {
+// Ended ends the contexts of a turn outside the mutex, and the channel at once.
+func (c coreHost) Ended(u *machine.Turn) {
+	if k := u.Local.Kind; k.Shared() {
 		delete(c.waits, k) // see shrink, which waits for the turn, too
 	}
 	w := c.watched[u]
@@ -175,7 +176,7 @@ func (c coreHost) ended(u *turn) {
 	}
 	if derived := w.derived; len(derived) > 0 {
 		w.derived = nil // a context that ends takes itself out
-		err := endError(u.ended.Load())
+		err := endError(u.Ended.Load())
 		c.afterUnlock = append(c.afterUnlock, func() {
 			for d := range derived {
 				d.cancel(err)
@@ -209,13 +210,13 @@ func (c *leaseContext) Value(key any) any {
 }
 
 // heldUnder is the turn of a name to which a context belongs, or nil.
-func (c *core) heldUnder(ctx context.Context, name string) *turn {
+func (c *core) heldUnder(ctx context.Context, name string) *machine.Turn {
 	for {
 		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
 		if !ok {
 			return nil
 		}
-		if n := nearest.turn.local; n.p == c.process && n.name == name {
+		if n := nearest.turn.Local; n.P == c.process && n.Name == name {
 			return nearest.turn
 		}
 		ctx = nearest.parent
@@ -246,7 +247,7 @@ func (l *Lease) Release() error {
 	if !l.released {
 		l.released = true
 		l.result = l.client.release(l)
-		if l.turn.ended.Load() != nil && l.turn.announces() { // else others share it, see Mutex.Reentrant
+		if l.turn.Ended.Load() != nil && l.turn.Announces() { // else others share it, see Mutex.Reentrant
 			l.resigned()
 		}
 	}
@@ -258,27 +259,27 @@ func (c *core) release(lease *Lease) error {
 	c.mu.Lock()
 	lease.returned.Store(true)
 	now := c.clock.Now()
-	l := c.process.release(u, now)
-	if l.unlock == nil {
+	l := c.process.Release(u, now)
+	if l.Unlock == nil {
 		var given <-chan struct{}
-		if l.removal != nil {
-			given = c.whenCleaned(l.removal)
+		if l.Removal != nil {
+			given = c.whenCleaned(l.Removal)
 		}
 		c.unlock()
 		c.awaitRelease(given)
-		if l.ended == nil {
+		if l.Ended == nil {
 			return nil
 		}
-		return endError(l.ended)
+		return endError(l.Ended)
 	}
 	done := c.newWaiter(false) // for its channel
 	c.asked[u] = done.asked
-	c.unlockAndPerform(true, l.unlock, now)
+	c.unlockAndPerform(true, l.Unlock, now)
 	select {
 	case err := <-done.asked:
 		done.recycle(c)
 		if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-			lost.Token = u.token
+			lost.Token = u.Token
 		}
 		return err
 	case <-c.stopped:
@@ -293,7 +294,7 @@ func (c *core) awaitRelease(given <-chan struct{}) {
 	if given == nil {
 		return
 	}
-	t := time.NewTimer(c.process.patienceToRelease())
+	t := time.NewTimer(c.process.PatienceToRelease())
 	defer t.Stop()
 	select {
 	case <-given:
@@ -304,4 +305,4 @@ func (c *core) awaitRelease(given <-chan struct{}) {
 
 // Replicas returns how many replicas acknowledged the grant or the newest counted
 // renewal. It returns 0 without [Options.WaitReplicas].
-func (l *Lease) Replicas() int { return int(l.turn.tenure.replicas.Load()) }
+func (l *Lease) Replicas() int { return int(l.turn.Tenure.Replicas.Load()) }

@@ -14,7 +14,7 @@ func (c *Client) LocalState() []LocalState {
 	defer c.mu.Unlock()
 	var all []LocalState
 	at := map[string]int{} // candidates and shared kinds have several local names for one name
-	c.process.each(func(name string, held, waiting int) {
+	c.process.Each(func(name string, held, waiting int) {
 		i, known := at[name]
 		if !known {
 			i = len(all)

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -27,30 +28,30 @@ const (
 
 // canBatch reports whether a request is about a name that nobody else wants, as far as is
 // known.
-func (b *batcher) canBatch(r *request) bool {
+func (b *batcher) canBatch(r *machine.Request) bool {
 	switch {
-	case b.contended[r.local.name] || r.mayBeContended():
+	case b.contended[r.Local.Name] || r.MayBeContended():
 		return false
-	case r.call.Script == script.Lock:
-		return len(r.call.Args) == 1 || r.call.Args[2] == "0" // its place in the queue, if it has one
+	case r.Call.Script == script.Lock:
+		return len(r.Call.Args) == 1 || r.Call.Args[2] == "0" // its place in the queue, if it has one
 	}
-	return r.call.Script == script.Unlock && len(r.call.Args) == 1
+	return r.Call.Script == script.Unlock && len(r.Call.Args) == 1
 }
 
 // splitBatch separates what one script may do from the rest. Requests of one name keep
 // their order, so all of them are in the rest if one is.
-func (b *batcher) splitBatch(all []*request, now clock.Instant) (batch, rest []*request) {
+func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, rest []*machine.Request) {
 	if now >= b.forgetAt {
 		b.contended = nil
 	}
-	single := map[*localName]bool{}
+	single := map[*machine.Name]bool{}
 	for _, r := range all {
 		if !b.canBatch(r) {
-			single[r.local] = true
+			single[r.Local] = true
 		}
 	}
 	for _, r := range all {
-		if single[r.local] {
+		if single[r.Local] {
 			rest = append(rest, r)
 		} else {
 			batch = append(batch, r)
@@ -60,32 +61,32 @@ func (b *batcher) splitBatch(all []*request, now clock.Instant) (batch, rest []*
 }
 
 // noteContended notes that others want a name.
-func (b *batcher) noteContended(n *localName, now clock.Instant) {
-	if n.goAlone(); b.contended == nil || len(b.contended) >= maxContended {
+func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
+	if n.GoAlone(); b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
 	}
-	b.contended[n.name] = true
+	b.contended[n.Name] = true
 }
 
 // batchCall is the call that does what all of them ask.
-func batchCall(batch []*request) driver.Call {
+func batchCall(batch []*machine.Request) driver.Call {
 	call := driver.Call{Script: script.LockBatch, Keys: make([]string, 0, 3*len(batch)), Args: make([]string, 0, 2*len(batch))}
 	for _, r := range batch {
 		ttl := ""
-		if r.call.Script == script.Lock {
-			ttl = wire.Itoa(r.local.kind.ttl.Milliseconds())
+		if r.Call.Script == script.Lock {
+			ttl = wire.Itoa(r.Local.Kind.Ttl.Milliseconds())
 		}
-		call.Keys, call.Args = append(call.Keys, r.call.Keys[:2]...), append(call.Args, r.call.Args[0], ttl)
+		call.Keys, call.Args = append(call.Keys, r.Call.Keys[:2]...), append(call.Args, r.Call.Args[0], ttl)
 	}
 	for _, r := range batch {
-		call.Keys = append(call.Keys, r.call.Keys[2])
+		call.Keys = append(call.Keys, r.Call.Keys[2])
 	}
 	return call
 }
 
 // performBatch sends requests; one script does the batch among them. It counts as one request
 // under way.
-func (c *core) performBatch(batch, rest []*request) {
+func (c *core) performBatch(batch, rest []*machine.Request) {
 	calls, attempt := pipelined(slices.Concat(batch, rest))
 	calls = append([]driver.Call{batchCall(batch)}, calls[len(batch):]...)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
@@ -100,13 +101,13 @@ func (c *core) performBatch(batch, rest []*request) {
 		c.batcher.singleUntil = now.Add(singleFor)
 	}
 	for i, r := range batch {
-		reply, err := shareOf(all.Reply, i, len(batch))
+		reply, err := machine.ShareOf(all.Reply, i, len(batch))
 		err = cmp.Or(all.Err, err)
 		switch {
 		case refused:
 			reply, err = []string{"again"}, nil
 		case err == nil && reply[0] == "again":
-			c.batcher.noteContended(r.local, now)
+			c.batcher.noteContended(r.Local, now)
 		}
 		c.handleAnswer(r, reply, err)
 	}

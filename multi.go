@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // Multi locks several names, all or none of them. It has no state of its own. Make it
@@ -93,7 +94,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 		case err == nil:
 			add(leases...)
 			continue
-		case !errors.Is(err, errOneByOne) && (try || !errors.Is(err, ErrHeld)):
+		case !errors.Is(err, machine.ErrOneByOne) && (try || !errors.Is(err, ErrHeld)):
 			return nil, all.giveUp(ctx, under, m.client.core, err)
 		}
 		for _, name := range names {
@@ -109,7 +110,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 	return all.whole()
 }
 
-// atOnce locks names by one script, if none is held. errOneByOne: that can't be.
+// atOnce locks names by one script, if none is held. ErrOneByOne: that can't be.
 func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try bool) ([]*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,19 +122,19 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 	}
 	got := &MultiLease{}
 	for _, w := range waiters {
-		var o outcome
+		var o machine.Outcome
 		select {
 		case o = <-w.ready:
 		case <-done:
 			turn, gone := c.abandon(w)
-			o, all.removals = outcome{turn: turn, err: ctx.Err()}, append(all.removals, gone)
+			o, all.removals = machine.Outcome{Turn: turn, Err: ctx.Err()}, append(all.removals, gone)
 		}
 		w.recycle(c)
-		if o.turn != nil {
-			got.leases = append(got.leases, &Lease{turn: o.turn, client: m.client})
+		if o.Turn != nil {
+			got.leases = append(got.leases, &Lease{turn: o.Turn, client: m.client})
 		}
-		if err == nil || errors.Is(err, errOneByOne) && o.err != nil {
-			err = o.err
+		if err == nil || errors.Is(err, machine.ErrOneByOne) && o.Err != nil {
+			err = o.Err
 		}
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // Mutex locks one name. It has no state of its own: all Mutexes of a name, in any
@@ -65,7 +66,7 @@ type Mutex struct {
 	client    *Client
 	name      string
 	removals  *[]*idRemoval // of a Multi, which waits for all of them together
-	candidate *kind         // of an Election; else nil
+	candidate *machine.Kind // of an Election; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -108,17 +109,17 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return m.again(ctx, held, try)
 	}
 	w := c.newWaiter(try)
-	w.minHold, w.maxHold, w.grace, w.removals = m.MinHold, m.MaxHold, m.Grace, m.removals
+	w.MinHold, w.MaxHold, w.Grace, w.removals = m.MinHold, m.MaxHold, m.Grace, m.removals
 	return c.acquire(ctx, m.client, m.name, m.kind(), w)
 }
 
 // again is a Lock under the context of a lease of this very name.
-func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
+func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, error) {
 	err := m.client.err(u)
 	switch {
 	case err != nil:
 		return nil, underEnded(err)
-	case m.Reentrant && !u.local.kind.shared():
+	case m.Reentrant && !u.Local.Kind.Shared():
 	case try:
 		return nil, m.client.held(u)
 	default:
@@ -148,17 +149,17 @@ func underEnded(cause error) error {
 func (m *Mutex) unshare(lease *Lease) {
 	c := m.client.core
 	c.mu.Lock()
-	lease.turn.dropMinHold(m.MinHold)
+	lease.turn.DropMinHold(m.MinHold)
 	c.mu.Unlock()
 	_ = lease.Release() // the others have theirs
 }
 
 // share adds a lease to a turn; confirmed: the lock key lives for its MinHold.
-func (m *Mutex) share(u *turn) (lease *Lease, confirmed bool, err error) {
+func (m *Mutex) share(u *machine.Turn) (lease *Lease, confirmed bool, err error) {
 	c := m.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	confirmed, e := u.share(m.MinHold)
+	confirmed, e := u.Share(m.MinHold)
 	if e != nil {
 		return nil, false, endError(e)
 	}
@@ -231,17 +232,17 @@ func checkGrace(name string, grace, ttl time.Duration) {
 }
 
 // kind is that of an acquisition by this Mutex; nil: that of its Client.
-func (m *Mutex) kind() *kind {
+func (m *Mutex) kind() *machine.Kind {
 	if m.candidate != nil || m.Owner == "" && m.TTL == 0 && !m.NoRenew {
 		return m.candidate
 	}
 	return m.ownKind()
 }
 
-func (m *Mutex) ownKind() *kind {
+func (m *Mutex) ownKind() *machine.Kind {
 	c := m.client.core
-	k := c.process.dedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
-	k.noRenew = m.NoRenew
+	k := c.process.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
+	k.NoRenew = m.NoRenew
 	return k
 }
 

@@ -50,7 +50,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 		defer c.observe(k, changed)()
 		var seen election.Sight
 		for {
-			view, err := c.servers.leader(ctx, e.name, k, c.process.attempt())
+			view, err := c.servers.leader(ctx, e.name, k, c.process.Attempt())
 			if ctx.Err() != nil {
 				return
 			}
@@ -72,7 +72,7 @@ func (c *core) observePause(k *keyspace.Keys, seen *election.Sight) time.Duratio
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.observerGroups[k.Lock()]
-	return seen.Pause(a != nil && a.up, c.process.jitter)
+	return seen.Pause(a != nil && a.up, c.process.Jitter)
 }
 
 // awaitChange returns after a while, or when something was announced; with ErrClosed
@@ -94,7 +94,7 @@ func (c *core) awaitChange(ctx context.Context, changed <-chan struct{}, pause t
 // observe notifies a channel each time that an election may have changed, until leave is
 // called. Without pushes nobody announces.
 func (c *core) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
-	if !c.process.queue {
+	if !c.process.Queue {
 		return func() {}
 	}
 	c.mu.Lock()
@@ -138,7 +138,7 @@ func (a *observerGroup) Confirmed() { a.stir(func() { a.up = true }) }
 func (a *observerGroup) Pushed(int, string) { a.stir(func() {}) }
 
 func (a *observerGroup) Broke(_ error, backoff time.Duration) (jitter time.Duration) {
-	a.stir(func() { a.up, jitter = false, a.c.process.jitter(backoff) })
+	a.stir(func() { a.up, jitter = false, a.c.process.Jitter(backoff) })
 	return jitter
 }
 

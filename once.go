@@ -126,7 +126,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	if err != nil {
 		return err
 	}
-	book := c.book(name, lease.turn.local.keys, interval)
+	book := c.book(name, lease.turn.Local.Keys, interval)
 	err = lease.noted(book.Begin(ctx, lease.Token(), c.options.Owner))
 	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
@@ -203,14 +203,14 @@ func (l *Lease) waive() {
 	c := l.client.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.turn.waive()
+	l.turn.Waive()
 }
 
 // book is the record of a name. It retries for as long as Release would wait, also after Close:
 // Close has ended the run that is recorded.
 func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
-		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.process.patienceToRelease(), time.Second), TTL: once.TTLFor(interval),
+		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.process.PatienceToRelease(), time.Second), TTL: once.TTLFor(interval),
 	}
 }
 

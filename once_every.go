@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/once"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -105,7 +106,7 @@ func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
 			return nil, err
 		}
 		lease, err := s.lock(ctx)
-		quicker := errors.Is(err, errNoLongerDue) || errors.Is(err, ErrHeld)
+		quicker := errors.Is(err, machine.ErrNoLongerDue) || errors.Is(err, ErrHeld)
 		if held, ok := errors.AsType[*HeldError](err); ok && tries == 3 {
 			return nil, &NotDueError{Name: s.name, Running: !held.Cooldown, Owner: held.Owner, DueIn: held.Remaining}
 		}
@@ -142,11 +143,11 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	c := s.c
 	c.mu.Lock()
-	s.run = strconv.FormatUint(c.process.random(), 36)
+	s.run = strconv.FormatUint(c.process.Random(), 36)
 	c.mu.Unlock()
-	k := c.process.dedicatedKind(c.options.Owner, c.options.TTL)
-	k.first = &firstLock{script: script.OnceLock, args: []string{
-		c.shardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.owner, wire.Millis(s.book.TTL),
+	k := c.process.DedicatedKind(c.options.Owner, c.options.TTL)
+	k.First = &machine.FirstLock{Script: script.OnceLock, Args: []string{
+		c.shardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.Owner, wire.Millis(s.book.TTL),
 	}}
 	return c.acquire(ctx, c, s.name, k, c.newWaiter(true))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -30,14 +31,14 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	switch {
 	case lacks != nil:
 		return lacks
-	case u.local.kind.term == nil:
+	case u.Local.Kind.Term == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	call, e := c.process.proclaim(u, value)
+	call, e := c.process.Proclaim(u, value)
 	c.mu.Unlock()
 	if e != nil {
 		return endError(e)
@@ -46,24 +47,24 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	if err != nil {
 		c.mu.Lock()
 		defer c.unlock()
-		c.process.announceAgain(u, c.clock.Now())
+		c.process.AnnounceAgain(u, c.clock.Now())
 	}
 	return err
 }
 
 // proclaim asks until Redis says that the term is over, or that it was noted.
-func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
-	until := c.clock.Now().Add(c.process.patience())
+func (c *core) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) error {
+	until := c.clock.Now().Add(c.process.Patience())
 	for {
-		reply, _, err := c.calls.Until(ctx, until, u.local.name, call)
+		reply, _, err := c.calls.Until(ctx, until, u.Local.Name, call)
 		if err != nil {
 			return err
 		}
 		a, err := wire.DecodeAnswer(reply)
 		switch {
 		case err != nil:
-			return wire.Failure(u.local.name, nil, err)
-		case a.Holder == u.tenure.id:
+			return wire.Failure(u.Local.Name, nil, err)
+		case a.Holder == u.Tenure.Id:
 			return nil
 		}
 		if err := c.ensure(ctx, u, 0); err != nil { // ends the lease with the cause

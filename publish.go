@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/ballot"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -12,22 +13,22 @@ func publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // made by the process, never wrapped but by wire.Failure
 	case nil:
 		return nil
-	case *lost:
-		return &LostError{Name: e.name, Token: e.token, Cause: Cause(e.cause), Reason: e.reason}
-	case *held:
-		return &HeldError{Name: e.name, Owner: e.owner, Foreign: e.foreign, Cooldown: e.cooldown, Remaining: e.remaining, Waiters: e.waiters}
-	case *anotherKind:
-		k := &KindError{Name: e.name, Kind: kindOf(e.kind), Size: e.size}
-		k.usedAs(e.answer)
+	case *machine.Lost:
+		return &LostError{Name: e.Name, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason}
+	case *machine.Held:
+		return &HeldError{Name: e.Name, Owner: e.Owner, Foreign: e.Foreign, Cooldown: e.Cooldown, Remaining: e.Remaining, Waiters: e.Waiters}
+	case *machine.AnotherKind:
+		k := &KindError{Name: e.Name, Kind: kindOf(e.Kind), Size: e.Size}
+		k.usedAs(e.Answer)
 		return k
-	case *badName:
-		return &NameError{e.name, e.reason}
-	case *otherTenure:
-		return tenureError(e.name, e.tenure, e.holder, e.holder != "")
-	case *tooSlow:
-		return &TooSlowError{Name: e.name, TTL: e.ttl, RoundTrip: e.roundTrip}
-	case *tooFewReplicas:
-		return &ReplicasError{Name: e.name, Want: e.want, Got: e.got, Connected: e.connected}
+	case *machine.BadName:
+		return &NameError{e.Name, e.Reason}
+	case *machine.OtherTenure:
+		return tenureError(e.Name, e.Tenure, e.Holder, e.Holder != "")
+	case *machine.TooSlow:
+		return &TooSlowError{Name: e.Name, TTL: e.Ttl, RoundTrip: e.RoundTrip}
+	case *machine.TooFewReplicas:
+		return &ReplicasError{Name: e.Name, Want: e.Want, Got: e.Got, Connected: e.Connected}
 	case *ballot.Denied:
 		return &QuorumError{Need: e.Need, Nodes: e.Nodes}
 	}
@@ -35,40 +36,40 @@ func publicError(err error) error {
 }
 
 // endError is the error of a lease that has ended so; nil: it has not.
-func endError(e *ending) error {
+func endError(e *machine.Ending) error {
 	if e == nil {
 		return nil
 	}
-	return publicError(e.err)
+	return publicError(e.Err)
 }
 
 // publicEvent is the event that OnEvent gets for one of the process.
-func (c *core) publicEvent(e *event) Event {
-	switch e.what {
-	case queueing:
-		return Queued{Name: e.name, Position: e.position, Holder: e.holder, Remaining: e.remaining, Joined: e.joined}
-	case turnGranted:
-		return Granted{Name: e.name, Token: e.token, Waited: e.took, Kind: kindOf(e.kind), At: time.Now(), Source: Source(e.source)}
-	case recalledName:
-		return Recalled{Name: e.name}
-	case leaseReleased:
-		return Released{Name: e.name, Token: e.token, Held: e.took, Kind: kindOf(e.kind), At: time.Now()}
-	case leaseLost:
+func (c *core) publicEvent(e *machine.Event) Event {
+	switch e.What {
+	case machine.Queueing:
+		return Queued{Name: e.Name, Position: e.Position, Holder: e.Holder, Remaining: e.Remaining, Joined: e.Joined}
+	case machine.TurnGranted:
+		return Granted{Name: e.Name, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Kind), At: time.Now(), Source: Source(e.Source)}
+	case machine.RecalledName:
+		return Recalled{Name: e.Name}
+	case machine.LeaseReleased:
+		return Released{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: time.Now()}
+	case machine.LeaseLost:
 		return Lost{
-			Name: e.name, Token: e.token, Cause: Cause(e.cause), Reason: e.reason, Held: e.took, Kind: kindOf(e.kind),
-			At: time.Now().Add(e.at.Sub(c.clock.Now())),
+			Name: e.Name, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind),
+			At: time.Now().Add(e.At.Sub(c.clock.Now())),
 		}
-	case renewed:
-		return Renewed{Name: e.name, Remaining: e.remaining, Replicas: e.replicas, Slack: e.slack}
-	case renewFailed:
-		return RenewFailed{Name: e.name, Err: publicError(e.err), Remaining: e.remaining, Slack: e.slack}
-	case subscriptionConfirmed:
+	case machine.Renewed:
+		return Renewed{Name: e.Name, Remaining: e.Remaining, Replicas: e.Replicas, Slack: e.Slack}
+	case machine.RenewFailed:
+		return RenewFailed{Name: e.Name, Err: publicError(e.Err), Remaining: e.Remaining, Slack: e.Slack}
+	case machine.SubscriptionConfirmed:
 		return SubscriptionConfirmed{}
-	case subscriptionBroken:
-		return SubscriptionBroken{Err: e.err}
-	case sizeMismatch:
-		return SizeMismatch{Name: e.name, Asked: e.asked, Actual: e.actual}
+	case machine.SubscriptionBroken:
+		return SubscriptionBroken{Err: e.Err}
+	case machine.SizeMismatch:
+		return SizeMismatch{Name: e.Name, Asked: e.Asked, Actual: e.Actual}
 	default: // repaired
-		return Repaired{Name: e.name}
+		return Repaired{Name: e.Name}
 	}
 }

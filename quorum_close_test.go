@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func threeNodes(t *testing.T) (c *core, q *quorum) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.ballot.Ask(&ballot.Request{Kind: ballot.Undo, ID: "a", Place: ballot.NewPlace("x", k, time.Minute), Sent: c.clock.Now(), For: &request{onAnswer: func(*request, wire.Answer, error, clock.Instant) {}}})
+	q.ballot.Ask(&ballot.Request{Kind: ballot.Undo, ID: "a", Place: ballot.NewPlace("x", k, time.Minute), Sent: c.clock.Now(), For: &machine.Request{OnAnswer: func(*machine.Request, wire.Answer, error, clock.Instant) {}}})
 	if len(c.outbox) != 3 {
 		t.Fatalf("%d requests, want one for each node", len(c.outbox))
 	}
@@ -35,7 +36,7 @@ func threeNodes(t *testing.T) (c *core, q *quorum) {
 func TestQuorumCloseSendsDelayedUnlocks(t *testing.T) {
 	c, q := threeNodes(t)
 	defer c.cancel()
-	c.batchers[1].requests, c.inflight = []*request{c.outbox[1].request}, 1
+	c.batchers[1].requests, c.inflight = []*machine.Request{c.outbox[1].Request}, 1
 	c.dropDelayed()
 	owed := q.ballot.Owed()
 	if c.inflight != 0 || len(owed) != 1 || owed[0].Node != 1 || owed[0].Args[0] != "a" {
@@ -68,7 +69,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, q := threeNodes(t)
 		for i, err := range []error{nil, nil, errors.New("connection refused")} {
-			q.ballot.Answered(c.outbox[i].part, wire.Answer{Word: "released"}, err, c.clock.Now())
+			q.ballot.Answered(c.outbox[i].Part, wire.Answer{Word: "released"}, err, c.clock.Now())
 		}
 		store := &dials{}
 		c.nodes[2].store = store

@@ -17,7 +17,7 @@ import (
 // leader returns the leader that a majority of the nodes has, if there is one.
 func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, _ time.Duration) (election.View, error) {
 	c, need := q.c, q.ballot.Need()
-	ctx, cancel := context.WithTimeout(callers, c.process.patience())
+	ctx, cancel := context.WithTimeout(callers, c.process.Patience())
 	defer cancel()
 	ask := func(ctx context.Context, i int) (election.Leader, error) {
 		ctx, cancel := call.ForDriver(ctx, c.ctx)
@@ -33,7 +33,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, 
 		if state.Version > 0 {
 			return election.Leader{}, &wire.VersionError{Version: state.Version}
 		}
-		leader := election.Holder(c.process.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
+		leader := election.Holder(c.process.ClientID, keyspace.WithoutToken(state.Value), state.PTTL, 0)
 		if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {
 			leader.Term = given
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -21,11 +22,11 @@ import (
 // takes to the nodes: what is asked of them, and which must have answered, is decided in its
 // ballot. Guarded by the core's mutex. Its method leader is in quorum_leader.go.
 type quorum struct {
-	host   // for all else
-	c      *core
-	id     string
-	ballot *ballot.Ballot
-	timer  clock.Timer // of what is due in the ballot
+	machine.Host // for all else
+	c            *core
+	id           string
+	ballot       *ballot.Ballot
+	timer        clock.Timer // of what is due in the ballot
 }
 
 // node is one master of a quorum. Guarded by the core's mutex, except openCalls.
@@ -38,10 +39,10 @@ type node struct {
 
 // newQuorum makes a core one of a quorum.
 func newQuorum(c *core, id string, stores []driver.Store) *quorum {
-	q := &quorum{host: c.process.host, c: c, id: id}
-	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.process.attempt(), Random: c.process.jitter}, q)
+	q := &quorum{Host: c.process.Host, c: c, id: id}
+	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.process.Attempt(), Random: c.process.Jitter}, nodesHost{q})
 	q.timer = clock.Timer{Fire: q.tick}
-	c.process.host, c.servers, c.batchers = q, q, nil
+	c.process.Host, c.servers, c.batchers = q, q, nil
 	for i, store := range stores {
 		b := &batcher{ofNode: true}
 		b.timer = c.batcherTimer(b)
@@ -51,36 +52,36 @@ func newQuorum(c *core, id string, stores []driver.Store) *quorum {
 	return q
 }
 
-// send asks the ballot. It answers each try in time, so the process itself gives none up.
-func (q *quorum) send(r *request) {
-	a := &ballot.Request{ID: r.call.Args[0], Place: q.placeOf(r.local), Sent: r.sent, Attempt: r.attempt, For: r}
-	r.unsent = false
-	switch r.call.Script {
+// Send asks the ballot. It answers each try in time, so the process itself gives none up.
+func (q *quorum) Send(r *machine.Request) {
+	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Local), Sent: r.Sent, Attempt: r.Attempt, For: r}
+	r.Unsent = false
+	switch r.Call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.waits, q.c.process.wall()
-		r.attempt, r.onAnswer = time.Hour, (*request).tryAnswered
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.c.process.Wall()
+		r.Attempt, r.OnAnswer = time.Hour, (*machine.Request).TryAnswered
 	case script.Renew:
 		a.Kind = ballot.Renew
 	case script.Held:
 		a.Kind = ballot.Held
 	case script.Unlock:
-		if a.Kind = ballot.Unlock; r.tenure == nil { // in the background
+		if a.Kind = ballot.Unlock; r.Tenure == nil { // in the background
 			a.Kind, a.Owned = ballot.Undo, true
 		}
 	case script.Cancel:
 		a.Kind = ballot.Undo
 	default:
-		panic("holdfast: a quorum was asked for " + r.call.Script.Name)
+		panic("holdfast: a quorum was asked for " + r.Call.Script.Name)
 	}
 	q.ballot.Ask(a)
-	q.arm(r.sent)
+	q.arm(r.Sent)
 }
 
-func (q *quorum) placeOf(n *localName) *ballot.Place {
-	if n.place == nil {
-		n.place = ballot.NewPlace(n.name, n.keys, n.kind.ttl)
+func (q *quorum) placeOf(n *machine.Name) *ballot.Place {
+	if n.Place == nil {
+		n.Place = ballot.NewPlace(n.Name, n.Keys, n.Kind.Ttl)
 	}
-	return n.place
+	return n.Place
 }
 
 func (q *quorum) tick(now clock.Instant) {
@@ -91,24 +92,27 @@ func (q *quorum) tick(now clock.Instant) {
 // arm sets the timer to when the ballot has something to do.
 func (q *quorum) arm(now clock.Instant) {
 	if next := q.ballot.Next(); next < clock.Never {
-		q.c.process.schedule.Set(&q.timer, max(next, now), now)
+		q.c.process.Schedule.Set(&q.timer, max(next, now), now)
 		return
 	}
-	q.c.process.schedule.Stop(&q.timer)
+	q.c.process.Schedule.Stop(&q.timer)
 }
 
+// nodesHost does what the ballot wants done.
+type nodesHost struct{ *quorum }
+
 // Send implements ballot.Host.
-func (q *quorum) Send(c *ballot.Call) {
-	q.host.send(&request{call: c.Call, part: c, sent: c.Sent, attempt: c.Attempt})
+func (q nodesHost) Send(c *ballot.Call) {
+	q.Host.Send(&machine.Request{Call: c.Call, Part: c, Sent: c.Sent, Attempt: c.Attempt})
 }
 
 // Answer implements ballot.Host.
-func (q *quorum) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
+func (nodesHost) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
 	if denied := (*ballot.Denied)(nil); errors.As(err, &denied) && denied.Final {
 		err = &wire.Final{Sentinel: cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum), Err: err}
 	}
-	r := asked.For.(*request)
-	r.onAnswer(r, a, err, now)
+	r := asked.For.(*machine.Request)
+	r.OnAnswer(r, a, err, now)
 }
 
 // versionIn returns the error of a node on which another version of the protocol uses the name, if
@@ -123,13 +127,13 @@ func versionIn(errs []error) error {
 }
 
 // Failed implements ballot.Host.
-func (q *quorum) Failed(name string, c *ballot.Call, err error) {
-	q.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", name, "script", c.Script.Name, "error", err)
+func (q nodesHost) Failed(name string, c *ballot.Call, err error) {
+	q.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", name, "script", c.Script.Name, "error", err)
 }
 
-func (q *quorum) notBefore(name string) clock.Instant { return q.ballot.NotBefore(name) }
+func (q *quorum) NotBefore(name string) clock.Instant { return q.ballot.NotBefore(name) }
 
-func (q *quorum) dropped(r *request) { q.ballot.Dropped(r.part) }
+func (q *quorum) dropped(r *machine.Request) { q.ballot.Dropped(r.Part) }
 
 func (q *quorum) close(now clock.Instant) { q.ballot.Close(now) }
 
@@ -198,11 +202,11 @@ func (q *quorum) lacks(name, what string) error {
 
 // returned takes what came back from a node. A quorum has nodes that fail and nodes that answer
 // all the time, so an error says nothing about the others.
-func (q *quorum) returned(r *request, a wire.Answer, err error, now clock.Instant) {
+func (q *quorum) returned(r *machine.Request, a wire.Answer, err error, now clock.Instant) {
 	if err == nil {
-		q.c.process.lastAnswer = now
+		q.c.process.LastAnswer = now
 	}
-	q.ballot.Answered(r.part, a, r.explained(err), now)
+	q.ballot.Answered(r.Part, a, r.Explained(err), now)
 	q.arm(now)
 }
 

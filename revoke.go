@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // ErrTenure means that the given tenure does not hold the name, or no longer. A
@@ -68,7 +69,7 @@ func (c *Client) Confirm(ctx context.Context, name string) error {
 	asked := c.askAbout(name)
 	var longest time.Duration
 	for _, one := range asked {
-		longest = max(longest, one.request.attempt)
+		longest = max(longest, one.request.Attempt)
 	}
 	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
 	defer cancel()
@@ -83,7 +84,7 @@ func (c *Client) Confirm(ctx context.Context, name string) error {
 
 // confirmation is a request whether a tenure is held.
 type confirmation struct {
-	request  *request
+	request  *machine.Request
 	answered chan error
 }
 
@@ -91,7 +92,7 @@ type confirmation struct {
 func (c *core) askAbout(name string) (all []confirmation) {
 	c.mu.Lock()
 	defer c.unlock()
-	for _, r := range c.process.confirm(name, c.clock.Exact()) {
+	for _, r := range c.process.Confirm(name, c.clock.Exact()) {
 		answered := make(chan error, 1)
 		c.asked[r] = answered
 		all = append(all, confirmation{r, answered})

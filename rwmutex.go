@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // RWMutex locks a name for any number of readers, or for one writer. It serves in the
@@ -77,7 +78,7 @@ func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ct
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
 	c, weight := m.client.core, int64(1)
 	if letter == keyspace.Writer {
-		weight = wholeCapacity
+		weight = machine.WholeCapacity
 	}
-	return c.acquireShared(ctx, m.client, m.name, c.process.sharedKind(letter, weight, wholeCapacity), m.MaxHold, m.Grace, try)
+	return c.acquireShared(ctx, m.client, m.name, c.process.SharedKind(letter, weight, machine.WholeCapacity), m.MaxHold, m.Grace, try)
 }

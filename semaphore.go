@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -93,10 +94,10 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
 func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error) {
 	size := s.size.Load()
 	if n < 1 || n > MaxSize {
-		return nil, tooMany(s.name, int64(n), size)
+		return nil, machine.TooMany(s.name, int64(n), size)
 	}
 	c := s.client.core
-	return c.acquireShared(ctx, s.client, s.name, c.process.sharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
+	return c.acquireShared(ctx, s.client, s.name, c.process.SharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -125,7 +126,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.calls.Run(ctx, c.process.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{wire.Itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.calls.Run(ctx, c.process.Patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{wire.Itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return wire.Unanswered(s.name, k.Lock(), err)
 		}

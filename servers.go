@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -17,7 +18,7 @@ import (
 // process the nodes are one server without a queue.
 type servers interface {
 	// dropped takes a request that was not sent before Close. The mutex is held.
-	dropped(r *request)
+	dropped(r *machine.Request)
 	// close ends what is decided here. The mutex is held.
 	close(now clock.Instant)
 	// awaited returns how many answers Close still waits for, after a while. The mutex is held.
@@ -33,7 +34,7 @@ type servers interface {
 // master is one master, or a Cluster.
 type master struct{ c *core }
 
-func (m master) dropped(*request) {}
+func (m master) dropped(*machine.Request) {}
 
 func (m master) close(clock.Instant) {}
 
@@ -48,7 +49,7 @@ func (m master) leader(ctx context.Context, name string, k *keyspace.Keys, limit
 	if err != nil {
 		return election.View{}, wire.Unanswered(name, k.Lock(), err)
 	}
-	view, err := election.Decode(m.c.process.client, reply)
+	view, err := election.Decode(m.c.process.ClientID, reply)
 	if err != nil {
 		return election.View{}, wire.Failure(name, nil, err)
 	}

@@ -35,7 +35,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 		sleeps := func() time.Duration {
 			client.mu.Lock()
 			defer client.mu.Unlock()
-			return time.Until(client.process.schedule.Wakes())
+			return time.Until(client.process.Schedule.Wakes())
 		}
 		if got := sleeps(); got > often {
 			t.Errorf("while it holds it sleeps %v, want %v at most", got, often)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -33,14 +34,14 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 		return nil, err
 	}
 	k := m.ownKind()
-	k.first = first
+	k.First = first
 	w := c.newWaiter(false)
-	w.minHold, w.maxHold, w.grace = m.MinHold, m.MaxHold, m.Grace
+	w.MinHold, w.MaxHold, w.Grace = m.MinHold, m.MaxHold, m.Grace
 	return c.acquire(ctx, m.client, m.name, k, w)
 }
 
 // stealing checks the arguments and finds the id of the tenure.
-func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*firstLock, error) {
+func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*machine.FirstLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*firs
 	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
-	until := c.clock.Now().Add(c.process.patience())
+	until := c.clock.Now().Add(c.process.Patience())
 	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
 	if err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*firs
 		e.Remaining = state.PTTL
 		return nil, e
 	}
-	return &firstLock{
-		script: script.Take, args: []string{c.shardOf(k), id, reason},
-		victim: victim{id: id, hash: tenure, reason: reason},
+	return &machine.FirstLock{
+		Script: script.Take, Args: []string{c.shardOf(k), id, reason},
+		Victim: machine.Victim{Id: id, Hash: tenure, Reason: reason},
 	}, nil
 }

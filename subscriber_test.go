@@ -41,7 +41,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for s := range c.keepers {
-			if s.confirmed {
+			if s.Confirmed {
 				up++
 			}
 		}

@@ -27,6 +27,6 @@ var frontMutants = []mutant{
 		edits: []string{"  if plan.first or waiting > gone then notify_front(gone, math.min(left, {{claim_window_ms}})) end\n", ""}},
 	{guard: "front: shared: who gave up behind the head counts", file: "internal/script/shared/unlock.lua", name: "TestFrontAfterOthersGaveUp",
 		edits: []string{"if rank and rank < {{front_size}} then", "if false then"}},
-	{guard: "front: it is heard", file: "subscriber.go", name: "TestFrontAfterTurns",
+	{guard: "front: it is heard", file: "internal/machine/subscriber.go", name: "TestFrontAfterTurns",
 		edits: []string{"case \"head\", \"front\":", "case \"head\":"}},
 }

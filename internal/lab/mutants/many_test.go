@@ -2,15 +2,15 @@ package mutants
 
 // manyMutants are about many names in one Client.
 var manyMutants = []mutant{
-	{guard: "many: a subscription looks at its own lines", file: "subscriber.go", pkg: ".", name: "TestSubscriptionVisitsItsOwnNames",
-		edits: []string{"\t\tfor n := s.first; n != nil; {\n", "\t\tfor _, n := range s.p.names {\n\t\t\tif n.sub == s && !yield(n) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t\tfor n := (*localName)(nil); n != nil; {\n"}},
+	{guard: "many: a subscription looks at its own lines", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestSubscriptionVisitsItsOwnNames",
+		edits: []string{"\t\tfor n := s.first; n != nil; {\n", "\t\tfor _, n := range s.p.names {\n\t\t\tif n.sub == s && !yield(n) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t\tfor n := (*Name)(nil); n != nil; {\n"}},
 	{guard: "many: of broken subscriptions one at a time asks for the mutex", file: "host.go", pkg: ".", name: "TestManyBrokenSubscriptionsLetCallersPass",
 		edits: []string{"\tk.c.turnstile.Lock()\n", "", "\tk.c.turnstile.Unlock()\n", ""}},
-	{guard: "many: a subscription ends with its last line", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
-		edits: []string{"\tif s.first == nil {\n\t\ts.p.host.unlisten(s)", "\tif false {\n\t\ts.p.host.unlisten(s)"}},
-	{guard: "many: and not before", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
-		edits: []string{"\tif s.first == nil {\n\t\ts.p.host.unlisten(s)", "\tif true {\n\t\ts.p.host.unlisten(s)"}},
-	{guard: "many: a closed subscription does not come back", file: "host.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
+	{guard: "many: a subscription ends with its last line", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
+		edits: []string{"\tif s.first == nil {\n\t\ts.p.Host.Unlisten(s)", "\tif false {\n\t\ts.p.Host.Unlisten(s)"}},
+	{guard: "many: and not before", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
+		edits: []string{"\tif s.first == nil {\n\t\ts.p.Host.Unlisten(s)", "\tif true {\n\t\ts.p.Host.Unlisten(s)"}},
+	{guard: "many: a closed subscription does not come back", file: "host.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
 		edits: []string{"if k == nil && resubscribe {", "if false {"}},
 	{guard: "channels: nothing from before the own confirmation", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestNothingBeforeTheConfirmation",
 		edits: []string{"s == nil || !s.on || s.sub == nil {", "s == nil || s.sub == nil {"}},

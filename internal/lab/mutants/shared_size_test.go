@@ -26,8 +26,8 @@ var sizeMutants = []mutant{
 		edits: []string{"if weight > capacity then", "if false then"}},
 	{guard: "size: no permits are refused", file: "semaphore.go", name: "TestSharedTooMany",
 		edits: []string{"n < 1 || n > MaxSize", "false"}},
-	{guard: "size: another one is told", file: "ask.go", name: "TestSharedSizeIsKept",
+	{guard: "size: another one is told", file: "internal/machine/ask.go", name: "TestSharedSizeIsKept",
 		edits: []string{"\tn.noteSize(a)\n", ""}},
-	{guard: "size: and told once", file: "kinds.go", name: "TestSharedSizeIsKept",
-		edits: []string{" || c.reportedSizes[n.name] == a.Capacity", ""}},
+	{guard: "size: and told once", file: "internal/machine/kinds.go", name: "TestSharedSizeIsKept",
+		edits: []string{" || c.reportedSizes[n.Name] == a.Capacity", ""}},
 }

@@ -41,7 +41,7 @@ var tickMutants = []mutant{
 	{guard: "ticks: no run while another is", file: "once_every.go", name: "TestOnceEveryLongRun",
 		edits: []string{"case t.Begun || t.Held:", "case t.Begun:", "errors.Is(err, ErrHeld)", "false"}},
 	{guard: "ticks: who was slower learns who was quicker", file: "once_every.go", name: "TestOnceEveryTwoAreFirst",
-		edits: []string{"errors.Is(err, errNoLongerDue) ||", ""}},
+		edits: []string{"errors.Is(err, machine.ErrNoLongerDue) ||", ""}},
 	{guard: "ticks: that of this call has begun", file: "internal/once/record.go", name: "TestOnceEveryClockStepsBack",
 		edits: []string{"last.Tick.UnixMicro() == tick", "true"}},
 }

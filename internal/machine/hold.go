@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"cmp"
@@ -20,53 +20,53 @@ type minHold struct {
 }
 
 // sent notes a renewal that goes out.
-func (h *minHold) sent(r *request, now clock.Instant) {
+func (h *minHold) sent(r *Request, now clock.Instant) {
 	h.plainRenewal = h.plainRenewal || r.minTTL == 0
 	h.goneBy = max(h.goneBy, now.Add(r.minTTL))
 }
 
 // renewed notes until when the lock key lives after a renewal. A minTTL counts from the
 // answer: what it lacks is less than a round trip, and the next renewal gives it.
-func (h *minHold) renewed(r *request, ttl time.Duration, now clock.Instant) {
-	h.confirmedUntil = max(r.sent.Add(ttl), now.Add(r.minTTL))
+func (h *minHold) renewed(r *Request, ttl time.Duration, now clock.Instant) {
+	h.confirmedUntil = max(r.Sent.Add(ttl), now.Add(r.minTTL))
 }
 
 // renewForMinHold renews before a turn that asks for a MinHold.
-func (n *localName) renewForMinHold(t *tenure, now clock.Instant) {
+func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
 	t.confirmed = false
 	n.confirm(t, now)
 }
 
 // requiredTTL is how long the lock key has to live, if that is longer than the ttl: until
 // MinHold has passed, or as long as the next turn will ask for.
-func (n *localName) requiredTTL(t *tenure, now clock.Instant) time.Duration {
-	if n.kind.noRenew { // so that one that comes late cuts nothing that Extend gave
-		return max(n.kind.ttl, n.requiredHold(t, now))
+func (n *Name) requiredTTL(t *Tenure, now clock.Instant) time.Duration {
+	if n.Kind.NoRenew { // so that one that comes late cuts nothing that Extend gave
+		return max(n.Kind.Ttl, n.requiredHold(t, now))
 	}
 	return n.requiredHold(t, now)
 }
 
-func (n *localName) requiredHold(t *tenure, now clock.Instant) time.Duration {
+func (n *Name) requiredHold(t *Tenure, now clock.Instant) time.Duration {
 	if t.inMinHold(now) {
 		return t.minHold.until.Sub(now)
 	}
 	if w := n.waiters.first; n.turn == nil && w != nil && !t.minHold.plainRenewal {
-		return w.minHold
+		return w.MinHold
 	}
 	return 0
 }
 
 // inMinHold reports whether no other client may get the name yet.
-func (t *tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
+func (t *Tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
 
 // goneBy is by when the lock key has surely expired, unless it is renewed.
-func (t *tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
+func (t *Tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
-func (n *localName) expire(now clock.Instant) {
+func (n *Name) expire(now clock.Instant) {
 	why := expired
 	if n.turn != nil {
-		why = cmp.Or(n.turn.over(now), expired)
+		why = cmp.Or(n.turn.Over(now), expired)
 	}
 	n.retire(why, "", now)
 }
@@ -74,23 +74,23 @@ func (n *localName) expire(now clock.Instant) {
 // retire ends a tenure whose holder has to stop. Its lock key is kept until the lease
 // is released, after MaxHold until Grace has passed: that time is for work that is
 // stopping. Without a lease it is released at once.
-func (n *localName) retire(why cause, reason string, now clock.Instant) {
+func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
-		n.p.end(t, now)
+		n.P.end(t, now)
 		n.cleanUp(t, now)
 	} else {
 		t.setPhase(over)
 		n.tenure, n.lingerUntil = nil, 0
-		n.p.later(t.goneBy().Add(n.kind.ttl), now, t.forget)
-		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: reason}, now)
+		n.P.Later(t.goneBy().Add(n.Kind.Ttl), now, t.forget)
+		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {
 		case why == maxHold:
 			n.releaseEndedLater(u, u.grace, now)
-		case why == revoked && n.kind.noRenew: // nor did the question cut what Extend gave
-			n.releaseEndedLater(u, n.kind.ttl, now)
-		case why == expired && n.kind.noRenew: // the lock key may live on, see Extend
+		case why == revoked && n.Kind.NoRenew: // nor did the question cut what Extend gave
+			n.releaseEndedLater(u, n.Kind.Ttl, now)
+		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
 	}
@@ -98,27 +98,27 @@ func (n *localName) retire(why cause, reason string, now clock.Instant) {
 }
 
 // releaseEndedLater gives the name back after a while, unless Release does before.
-func (n *localName) releaseEndedLater(u *turn, after time.Duration, now clock.Instant) {
-	n.p.later(now.Add(after), now, u.graceOver)
+func (n *Name) releaseEndedLater(u *Turn, after time.Duration, now clock.Instant) {
+	n.P.Later(now.Add(after), now, u.graceOver)
 }
 
 // graceOver gives the name back, unless Release has.
-func (u *turn) graceOver(now clock.Instant) {
-	if u.tenure.phase == over {
-		u.local.releaseEnded(u, now)
-		if u.announces() { // before Redis has answered that, it would say that this candidate leads
+func (u *Turn) graceOver(now clock.Instant) {
+	if u.Tenure.phase == over {
+		u.Local.releaseEnded(u, now)
+		if u.Announces() { // before Redis has answered that, it would say that this candidate leads
 			u.releaseDone.of = u
 		}
 	}
 }
 
 // forget ends a tenure that is over and was never released.
-func (t *tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
+func (t *Tenure) forget(now clock.Instant) { t.local.P.end(t, now) }
 
 // releaseEnded gives the name back whose lease has ended before.
-func (n *localName) releaseEnded(u *turn, now clock.Instant) {
-	n.p.end(u.tenure, now)
-	u.releaseDone = n.cleanUp(u.tenure, now)
+func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
+	n.P.end(u.Tenure, now)
+	u.releaseDone = n.cleanUp(u.Tenure, now)
 }
 
 // require: no other client may get the name before that.

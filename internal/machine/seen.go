@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"time"
@@ -27,13 +27,13 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	}
 }
 
-// held is the error of a TryLock, from what is known here.
-func (n *localName) held(now clock.Instant) error {
-	e := &held{name: n.name, waiters: n.waiters.n}
+// Held is the error of a TryLock, from what is known here.
+func (n *Name) Held(now clock.Instant) error {
+	e := &Held{Name: n.Name, Waiters: n.waiters.n}
 	if t := n.tenure; t != nil && t.phase >= holding {
-		e.owner, e.remaining = n.kind.owner, max(0, t.ends().Sub(now))
+		e.Owner, e.Remaining = n.Kind.Owner, max(0, t.Ends().Sub(now))
 		if n.turn == nil && t.inMinHold(now) {
-			e.cooldown, e.remaining = true, t.minHold.until.Sub(now)
+			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
 		}
 		return e
 	}
@@ -43,16 +43,16 @@ func (n *localName) held(now clock.Instant) error {
 	return e
 }
 
-func (n *localName) heldBy(now clock.Instant) error {
-	e := &held{name: n.name, waiters: int(n.seen.waiting), remaining: n.seen.pttl}
+func (n *Name) heldBy(now clock.Instant) error {
+	e := &Held{Name: n.Name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
 	if id, ours := keyspace.ParseID(n.seen.holder); ours {
-		e.owner = id.Owner
-	} else if e.owner, e.cooldown = keyspace.CooldownOwner(n.seen.holder); !e.cooldown {
-		e.foreign = true
+		e.Owner = id.Owner
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
+		e.Foreign = true
 	}
 	if n.seen.queued {
-		e.waiters = int(n.seen.position)
-		e.remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
+		e.Waiters = int(n.seen.position)
+		e.Remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
 	}
 	return e
 }

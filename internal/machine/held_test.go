@@ -1,18 +1,18 @@
-package holdfast
+package machine
 
 import "testing"
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	p, _ := newTestProcess(settings{})
+	p, _ := newTestProcess(Settings{})
 	held := func(about string, want int) {
 		t.Helper()
-		if got := p.schedule.Held; got != want {
+		if got := p.Schedule.Held; got != want {
 			t.Errorf("%s: %d are held, want %d", about, got, want)
 		}
 	}
-	tenure := func(id string, to phase) *tenure {
-		t := &tenure{id: id, local: &localName{p: p, kind: p.plain}}
+	tenure := func(id string, to phase) *Tenure {
+		t := &Tenure{Id: id, local: &Name{P: p, Kind: p.plain}}
 		t.setPhase(to)
 		return t
 	}

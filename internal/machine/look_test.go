@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"math"
@@ -26,11 +26,11 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{time.Hour, false, 100},
 		{15 * time.Second, true, 130},
 	} {
-		p, _ := newTestProcess(settings{ttl: way.ttl})
-		local := &localName{p: p, kind: p.plain, sub: &subscriber{p: p, confirmed: true}}
-		holder := keyspace.NewID(p.idHead, p.random, local.kind.tail)
+		p, _ := newTestProcess(Settings{Ttl: way.ttl})
+		local := &Name{P: p, Kind: p.plain, sub: &Subscriber{p: p, Confirmed: true}}
+		holder := keyspace.NewID(p.idHead, p.Random, local.Kind.tail)
 		if way.shared {
-			local.kind = p.sharedKind(keyspace.Reader, 1, wholeCapacity)
+			local.Kind = p.SharedKind(keyspace.Reader, 1, WholeCapacity)
 		}
 		var rate float64
 		for k := range int64(n) {
@@ -59,8 +59,8 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
-	p, _ := newTestProcess(settings{})
-	n := &localName{p: p, sub: &subscriber{p: p}}
+	p, _ := newTestProcess(Settings{})
+	n := &Name{P: p, sub: &Subscriber{p: p}}
 	var rate float64
 	for k := range int64(10_000) {
 		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"sync/atomic"
@@ -21,11 +21,11 @@ const (
 	past                   // ended; remembered for a while, see memory
 )
 
-// tenure is one process's hold of a name in Redis, from asking to the end.
+// Tenure is one process's hold of a name in Redis, from asking to the end.
 // Guarded by the core's mutex, except the atomics.
-type tenure struct {
-	id    string
-	local *localName
+type Tenure struct {
+	Id    string
+	local *Name
 	phase phase
 
 	// While it is asked for.
@@ -50,11 +50,11 @@ type tenure struct {
 	expiry         clock.Instant // by when the lock key would expire if the script had run when it was sent; it lives longer by the way there
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
-	renewal        *request      // in flight, or about to be
+	renewal        *Request      // in flight, or about to be
 	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
 	failures       int           // renewals in a row that were not answered, or by too few replicas
 	confirmed      bool          // enough replicas have the grant, or none are asked
-	replicas       atomic.Int32  // that acknowledged what was renewed last
+	Replicas       atomic.Int32  // that acknowledged what was renewed last
 	toppedUp       bool          // renewed because too little of the ttl was left for a turn
 	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
@@ -66,12 +66,12 @@ type tenure struct {
 }
 
 // setPhase moves a tenure to its next phase.
-func (t *tenure) setPhase(p phase) {
+func (t *Tenure) setPhase(p phase) {
 	if t.phase == holding {
-		t.local.p.schedule.Held--
+		t.local.P.Schedule.Held--
 	}
 	if p == holding {
-		t.local.p.schedule.Held++
+		t.local.P.Schedule.Held++
 	}
 	t.phase = p
 }
@@ -87,7 +87,7 @@ type exchange struct {
 // hundredth for clocks whose rates differ, see clock.Deadline; the first request for this id; the sending
 // of the SUBSCRIBE that the push came by. The latest of these is the best, and
 // it can't be later than now.
-func (t *tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.Instant {
+func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.Instant {
 	start := max(t.firstSent, subscribed)
 	if t.clockPair.server > 0 {
 		d := time.Duration(granted-t.clockPair.server) * time.Microsecond
@@ -98,28 +98,28 @@ func (t *tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 
 // mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. It does
 // not if the only request for it was a lock that does not wait, and was refused.
-func (t *tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
+func (t *Tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
 
 // slack is the share of the ttl that is left: below zero it is over.
-func (t *tenure) slack(now clock.Instant) float64 {
-	return float64(t.ends().Sub(now)) / float64(max(t.ttl, 1))
+func (t *Tenure) slack(now clock.Instant) float64 {
+	return float64(t.Ends().Sub(now)) / float64(max(t.ttl, 1))
 }
 
-func (t *tenure) ends() clock.Instant { return clock.Instant(t.deadline.Load()) }
+func (t *Tenure) Ends() clock.Instant { return clock.Instant(t.deadline.Load()) }
 
 // isOver reports whether what is held has ended, by its deadline or by the MaxHold of its
 // turn, whether that was noticed yet or not. Then it is renewed no more.
-func (t *tenure) isOver(now clock.Instant) bool {
-	if u := t.local.turn; u != nil && u.tenure == t {
-		return u.over(now) != ""
+func (t *Tenure) isOver(now clock.Instant) bool {
+	if u := t.local.turn; u != nil && u.Tenure == t {
+		return u.Over(now) != ""
 	}
-	return now >= t.ends()
+	return now >= t.Ends()
 }
 
 // prolong notes a ttl that Redis confirmed. It never shortens one.
-func (t *tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
+func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
 	d := clock.Deadline(start, ttl)
-	if d <= t.ends() {
+	if d <= t.Ends() {
 		return
 	}
 	t.deadline.Store(int64(d))

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"maps"
@@ -10,16 +10,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// subscriber is the subscription by which Redis reaches this process: one for a
+// Subscriber is the subscription by which Redis reaches this process: one for a
 // Client, or one for each contended name in a Cluster. It is opened when
 // a caller first has to wait. It is part of the process.
-type subscriber struct {
-	p       *process
-	channel string
-	first   *localName // in a Cluster: of the names that listen here, linked by localName.nextOnSub
+type Subscriber struct {
+	p       *Process
+	Channel string
+	first   *Name // in a Cluster: of the names that listen here, linked by Name.nextOnSub
 
 	wanted        bool
-	confirmed     bool          // confirmed
+	Confirmed     bool          // confirmed
 	failed        bool          // the newest attempt failed: it may be long until one does not
 	sentAt        clock.Instant // when the SUBSCRIBE of the present attempt was sent
 	confirmedAt   clock.Instant // when it was confirmed: what is pushed later arrives
@@ -28,41 +28,41 @@ type subscriber struct {
 }
 
 // open opens the subscription, once.
-func (s *subscriber) open() {
+func (s *Subscriber) open() {
 	if !s.wanted {
 		s.wanted = true
-		s.p.host.listen(s, false)
+		s.p.Host.Listen(s, false)
 	}
 }
 
 // confirmedBefore reports whether nothing that was pushed after sent can be missing.
-func (s *subscriber) confirmedBefore(sent clock.Instant) bool {
-	return s.confirmed && s.confirmedAt <= sent
+func (s *Subscriber) confirmedBefore(sent clock.Instant) bool {
+	return s.Confirmed && s.confirmedAt <= sent
 }
 
 // resubscribe renews a subscription that the server does not seem to know, once a second
 // at most.
-func (s *subscriber) resubscribe(now clock.Instant) {
+func (s *Subscriber) resubscribe(now clock.Instant) {
 	if next := s.sentAt.Add(time.Second); now < next {
 		if s.resubscribing != s.attempt {
 			s.resubscribing = s.attempt
-			s.p.later(next, now, s.resubscribeLater)
+			s.p.Later(next, now, s.resubscribeLater)
 		}
 		return
 	}
-	s.p.host.listen(s, true)
+	s.p.Host.Listen(s, true)
 }
 
 // resubscribeLater: the second is over. If another attempt has begun, that has a second of its own.
-func (s *subscriber) resubscribeLater(now clock.Instant) {
+func (s *Subscriber) resubscribeLater(now clock.Instant) {
 	if s.attempt == s.resubscribing {
 		s.resubscribe(now)
 	}
 }
 
-// onBegin opens an attempt. What was measured on the last subscription counts no more: the next
+// OnBegin opens an attempt. What was measured on the last subscription counts no more: the next
 // one may be to another server with another clock.
-func (s *subscriber) onBegin(now clock.Instant) int {
+func (s *Subscriber) OnBegin(now clock.Instant) int {
 	s.attempt++
 	s.sentAt = now
 	for n := range s.names() {
@@ -78,11 +78,11 @@ func (s *subscriber) onBegin(now clock.Instant) int {
 
 // names yields the local names that listen here: in a Cluster, where each name has a
 // subscription and all may end at once, without visiting the others.
-func (s *subscriber) names() func(yield func(*localName) bool) {
+func (s *Subscriber) names() func(yield func(*Name) bool) {
 	if s.p.sub == s {
 		return maps.Values(s.p.names)
 	}
-	return func(yield func(*localName) bool) {
+	return func(yield func(*Name) bool) {
 		for n := s.first; n != nil; {
 			next := n.nextOnSub // n may end, and be removed
 			if !yield(n) {
@@ -94,7 +94,7 @@ func (s *subscriber) names() func(yield func(*localName) bool) {
 }
 
 // add adds a local name to those that listen here.
-func (s *subscriber) add(n *localName) {
+func (s *Subscriber) add(n *Name) {
 	if n.nextOnSub = s.first; n.nextOnSub != nil {
 		n.nextOnSub.prevOnSub = n
 	}
@@ -102,7 +102,7 @@ func (s *subscriber) add(n *localName) {
 }
 
 // remove takes it out, and ends the subscription with the last.
-func (s *subscriber) remove(n *localName) {
+func (s *Subscriber) remove(n *Name) {
 	if n.prevOnSub != nil {
 		n.prevOnSub.nextOnSub = n.nextOnSub
 	} else {
@@ -113,19 +113,19 @@ func (s *subscriber) remove(n *localName) {
 	}
 	n.nextOnSub, n.prevOnSub = nil, nil
 	if s.first == nil {
-		s.p.host.unlisten(s)
+		s.p.Host.Unlisten(s)
 	}
 }
 
-// onConfirm: from now on nothing that is pushed can be missed; what was pushed before is
+// OnConfirm: from now on nothing that is pushed can be missed; what was pushed before is
 // asked for.
-func (s *subscriber) onConfirm(now clock.Instant) {
-	if s.p.closed {
+func (s *Subscriber) OnConfirm(now clock.Instant) {
+	if s.p.Closed {
 		return
 	}
 	s.failed = false
-	s.confirmed, s.confirmedAt = true, now
-	s.p.host.note(event{what: subscriptionConfirmed})
+	s.Confirmed, s.confirmedAt = true, now
+	s.p.Host.Note(Event{What: SubscriptionConfirmed})
 	for n := range s.names() {
 		if t := n.tenure; t != nil && t.phase == queued {
 			t.inQueue = false
@@ -147,20 +147,20 @@ func (s *subscriber) onConfirm(now clock.Instant) {
 	}
 }
 
-// onBreak: the newest attempt has failed, or ended.
-func (s *subscriber) onBreak(err error, now clock.Instant) {
-	if s.p.closed {
+// OnBreak: the newest attempt has failed, or ended.
+func (s *Subscriber) OnBreak(err error, now clock.Instant) {
+	if s.p.Closed {
 		return
 	}
 	if wire.MayHaveMoved(err) {
-		s.p.netFailed = true // the next answer may be another server's
+		s.p.NetFailed = true // the next answer may be another server's
 	}
-	was := s.confirmed
+	was := s.Confirmed
 	s.failed = true
-	s.confirmed = false
+	s.Confirmed = false
 	s.attempt++ // what it still delivers is dropped
 	if was {
-		s.p.host.note(event{what: subscriptionBroken, err: err})
+		s.p.Host.Note(Event{What: SubscriptionBroken, Err: err})
 	}
 	for n := range s.names() {
 		t := n.tenure
@@ -181,10 +181,10 @@ func (s *subscriber) onBreak(err error, now clock.Instant) {
 	}
 }
 
-// onPush takes a push. A grant is trusted for one claim window. No other push is trusted
+// OnPush takes a push. A grant is trusted for one claim window. No other push is trusted
 // alone: each only makes known earlier what the next request would say.
-func (s *subscriber) onPush(attempt int, m wire.Push, now clock.Instant) {
-	if s.p.closed || attempt != s.attempt {
+func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
+	if s.p.Closed || attempt != s.attempt {
 		return
 	}
 	p := s.p
@@ -224,7 +224,7 @@ func (s *subscriber) onPush(attempt int, m wire.Push, now clock.Instant) {
 
 // pollWhenPushed: we are the head, or near it, and the push says when to poll at the latest. An
 // answer that is still on its way may be older, and must not put that off.
-func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
+func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	if m.Window < 0 {
 		return
 	}
@@ -232,8 +232,8 @@ func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 	if m.Kind == "front" {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
-	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.p.jitter(10*time.Millisecond))
-	if n.tenure == t && t.phase == queued && n.asking == nil {
+	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.P.Jitter(10*time.Millisecond))
+	if n.tenure == t && t.phase == queued && n.Asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {
 			n.seen.position = 0
@@ -244,8 +244,8 @@ func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 
 // askAgain: this process was silent when it was this id's turn, or another's of ours, so
 // it was taken out of the queue. It lives, and comes back to its place.
-func (n *localName) askAgain(t *tenure, now clock.Instant) {
-	if n.tenure != t || t.phase != queued || n.asking != nil {
+func (n *Name) askAgain(t *Tenure, now clock.Instant) {
+	if n.tenure != t || t.phase != queued || n.Asking != nil {
 		t.requeue = true // the answer on its way may be older
 		return
 	}
@@ -257,27 +257,27 @@ func (n *localName) askAgain(t *tenure, now clock.Instant) {
 // sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The acquisitions of one name share one, which ends with the
 // last of them. Guarded by the core's mutex.
-type sharedSubs map[string]*subscriber
+type sharedSubs map[string]*Subscriber
 
-func (all *sharedSubs) of(p *process, suffix string) *subscriber {
+func (all *sharedSubs) of(p *Process, suffix string) *Subscriber {
 	if *all == nil {
 		*all = sharedSubs{}
 	}
 	s := (*all)[suffix]
 	if s == nil {
-		s = &subscriber{p: p, channel: keyspace.PushChannel(p.client, suffix)}
+		s = &Subscriber{p: p, Channel: keyspace.PushChannel(p.ClientID, suffix)}
 		(*all)[suffix] = s
 	}
 	return s
 }
 
 // remove removes a local name that ends from those that share its subscription.
-func (all sharedSubs) remove(n *localName) {
+func (all sharedSubs) remove(n *Name) {
 	if n.shard == "" {
 		return
 	}
 	n.sub.remove(n)
-	if n.kind.shared() && n.sub.first == nil {
+	if n.Kind.Shared() && n.sub.first == nil {
 		delete(all, n.shard)
 	}
 }

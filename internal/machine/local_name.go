@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// localName is one name in this process: the local waiters, in order, and the one tenure
+// Name is one name in this process: the local waiters, in order, and the one tenure
 // by which the process asks for it, holds it or leaves it.
 //
 //	          caller              granted                  nobody left, or recalled
@@ -27,24 +27,24 @@ import (
 //
 // Each input (a caller, an answer, a push, the clock) changes the facts below and then
 // calls step, which alone decides what is to be done next.
-type localName struct {
-	p         *process
-	key       string // in process.names: the name, or more for a kind of its own
-	name      string
-	kind      *kind
-	keys      *keyspace.Keys
+type Name struct {
+	P         *Process
+	key       string // in Process.names: the name, or more for a kind of its own
+	Name      string
+	Kind      *Kind
+	Keys      *keyspace.Keys
 	shard     string // what sharded channels of this name end with; else empty
-	sub       *subscriber
-	nextOnSub *localName // of those that share sub; nil where all do
-	prevOnSub *localName
+	sub       *Subscriber
+	nextOnSub *Name // of those that share sub; nil where all do
+	prevOnSub *Name
 
 	waiters     localWaiters
 	admitted    int64         // waiters so far: numbers the next one
-	tenure      *tenure       // nil: nothing asked
-	turn        *turn         // the lease that is out; nil if none is, or while lingering
+	tenure      *Tenure       // nil: nothing asked
+	turn        *Turn         // the lease that is out; nil if none is, or while lingering
 	lingerUntil clock.Instant // until when an idle tenure is kept; 0: not idle
 
-	asking           *request      // lock in flight
+	Asking           *Request      // lock in flight
 	askAt            clock.Instant // when to send lock again; 0: now
 	failingSince     clock.Instant // since when requests fail; 0: they do not
 	lastErr          error         // how the newest failed
@@ -52,23 +52,23 @@ type localName struct {
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen             lastSeen      // the holder, as far as is known
 	notBatched       bool          // lock_batch answered again
-	listed           bool          // in process.names, until it is forgotten
+	listed           bool          // in Process.names, until it is forgotten
 	orphan           orphan
 	renewKeys        []string // keys
 
-	unlocking       *request      // unlock in flight
-	fresh           *tenure       // the id that it queues again, or nil
-	releaseDone     *turn         // takes the outcome for Release
+	unlocking       *Request      // unlock in flight
+	fresh           *Tenure       // the id that it queues again, or nil
+	releaseDone     *Turn         // takes the outcome for Release
 	releaseDeadline clock.Instant // until when Release waits for the answer
-	place           *ballot.Place // on a quorum: where it asks from
+	Place           *ballot.Place // on a quorum: where it asks from
 	group           *group        // the names that ask with it by one script; else nil
 
 	timer clock.Timer
 }
 
-// enter puts a waiter into the local queue of its name. Without a kind it has that of the process.
-func (p *process) enter(name string, own *kind, w *waiter, now clock.Instant) (*localName, error) {
-	if p.closed {
+// Enter puts a waiter into the local queue of its name. Without a kind it has that of the process.
+func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*Name, error) {
+	if p.Closed {
 		return nil, wire.ErrClosed
 	}
 	key := name
@@ -78,14 +78,14 @@ func (p *process) enter(name string, own *kind, w *waiter, now clock.Instant) (*
 	}
 	n := p.names[key]
 	if n == nil {
-		k, err := keyspace.KeysOf(p.prefix, name)
+		k, err := keyspace.KeysOf(p.Prefix, name)
 		if err != nil {
-			return nil, &badName{name, err.Error()}
+			return nil, &BadName{name, err.Error()}
 		}
 		n = p.newName(key, name, k, cmp.Or(own, p.plain))
-		n.askAt = p.host.notBefore(name)
-	} else if w.try && n.busy() {
-		return nil, n.held(now)
+		n.askAt = p.Host.NotBefore(name)
+	} else if w.Try && n.busy() {
+		return nil, n.Held(now)
 	}
 	n.admit(w, now)
 	if n.turn != nil || n.waiters.n > 1 {
@@ -99,15 +99,15 @@ func (p *process) enter(name string, own *kind, w *waiter, now clock.Instant) (*
 }
 
 // newName makes a local name.
-func (p *process) newName(key, name string, keys *keyspace.Keys, k *kind) *localName {
-	n := &localName{p: p, key: key, name: name, kind: k, keys: keys, sub: p.sub, listed: true}
+func (p *Process) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
+	n := &Name{P: p, key: key, Name: name, Kind: k, Keys: keys, sub: p.sub, listed: true}
 	k.setKeys(keys)
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
-		if k.shared() {
+		if k.Shared() {
 			n.sub = p.sharedSubs.of(p, n.shard)
 		} else {
-			n.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, n.shard)}
+			n.sub = &Subscriber{p: p, Channel: keyspace.PushChannel(p.ClientID, n.shard)}
 		}
 		n.sub.add(n)
 	}
@@ -119,36 +119,36 @@ func (p *process) newName(key, name string, keys *keyspace.Keys, k *kind) *local
 // remembered is the part of a local name that the cleanup of its ids needs. Ids are remembered
 // by the ten thousand. In the shared kinds each id had a local name of its own, so now those
 // of one name share one.
-func (n *localName) remembered(now clock.Instant) *localName {
-	if !n.kind.shared() {
+func (n *Name) remembered(now clock.Instant) *Name {
+	if !n.Kind.Shared() {
 		return n
 	}
-	return n.p.remembered.Of(n.name, now, func() *localName {
-		k := &kind{owner: n.kind.owner, ttl: n.kind.ttl, letter: n.kind.letter, capacity: n.kind.capacity, keys: n.kind.keys}
-		return &localName{p: n.p, name: n.name, kind: k, keys: n.keys, shard: n.shard}
+	return n.P.remembered.Of(n.Name, now, func() *Name {
+		k := &Kind{Owner: n.Kind.Owner, Ttl: n.Kind.Ttl, Letter: n.Kind.Letter, capacity: n.Kind.capacity, keys: n.Kind.keys}
+		return &Name{P: n.P, Name: n.Name, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
 }
 
 // busy: a TryLock need not ask Redis, the name is in use or wanted here.
-func (n *localName) busy() bool {
+func (n *Name) busy() bool {
 	if n.waiters.n > 0 || n.turn != nil {
 		return true
 	}
 	return n.tenure != nil && n.tenure.phase < holding
 }
 
-// abandon removes a waiter whose call does not wait any longer. It returns the tenure that is
+// Abandon removes a waiter whose call does not wait any longer. It returns the tenure that is
 // left of this call in Redis; nil: none, or without a queue what is undone in the background.
-func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
+func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	if !w.listed {
 		return nil
 	}
-	n := w.local
+	n := w.Local
 	t := n.tenure
 	n.waiters.remove(w)
 	n.step(now)
 	switch {
-	case !p.queue || n.waiters.n > 0 || t == nil:
+	case !p.Queue || n.waiters.n > 0 || t == nil:
 	case t.phase == releasing && n.fresh != nil: // its unlock queues another
 		return n.fresh
 	case t.phase == past || t.phase == releasing: // releasing: it was not confirmed yet
@@ -157,25 +157,25 @@ func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	return nil
 }
 
-// inUse reports whether there is any local name.
-func (p *process) inUse() bool { return len(p.names) > 0 }
+// InUse reports whether there is any local name.
+func (p *Process) InUse() bool { return len(p.names) > 0 }
 
-// each visits the local names that have turns or waiters.
-func (p *process) each(visit func(name string, held, waiting int)) {
+// Each visits the local names that have turns or waiters.
+func (p *Process) Each(visit func(name string, held, waiting int)) {
 	for _, n := range p.names {
 		held := 0
-		if u := n.turn; u != nil && u.ended.Load() == nil {
+		if u := n.turn; u != nil && u.Ended.Load() == nil {
 			held = 1
 		}
 		if held+n.waiters.n > 0 {
-			visit(n.name, held, n.waiters.n)
+			visit(n.Name, held, n.waiters.n)
 		}
 	}
 }
 
 // step does what is to be done now.
-func (n *localName) step(now clock.Instant) {
-	if n.p.closed {
+func (n *Name) step(now clock.Instant) {
+	if n.P.Closed {
 		return
 	}
 	t := n.tenure
@@ -184,7 +184,7 @@ func (n *localName) step(now clock.Instant) {
 		return
 	}
 	if t == nil {
-		t = n.p.newTenure(n)
+		t = n.P.newTenure(n)
 		n.tenure = t
 	}
 	switch t.phase {
@@ -197,48 +197,48 @@ func (n *localName) step(now clock.Instant) {
 }
 
 // forget ends a local name that nobody wants. A tenure that was asked for is given up.
-func (n *localName) forget(now clock.Instant) {
+func (n *Name) forget(now clock.Instant) {
 	if t := n.tenure; t != nil {
 		n.giveUp(t, now)
 	}
-	n.p.schedule.Stop(&n.timer)
-	n.p.schedule.Relax(now)
+	n.P.Schedule.Stop(&n.timer)
+	n.P.Schedule.Relax(now)
 	if n.listed {
 		n.listed = false
-		delete(n.p.names, n.key)
-		n.p.sharedSubs.remove(n)
+		delete(n.P.names, n.key)
+		n.P.sharedSubs.remove(n)
 	}
 }
 
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
 // each time that Redis shows it again.
-func (n *localName) giveUp(t *tenure, now clock.Instant) {
-	n.p.end(t, now)
-	n.asking, n.askAt, n.group = nil, 0, nil
+func (n *Name) giveUp(t *Tenure, now clock.Instant) {
+	n.P.end(t, now)
+	n.Asking, n.askAt, n.group = nil, 0, nil
 	if t.mayBeInRedis() {
-		n.p.cancelTenure(t, now)
+		n.P.cancelTenure(t, now)
 	}
 }
 
-func (p *process) newTenure(n *localName) *tenure {
-	t := &tenure{id: keyspace.NewID(p.idHead, p.random, n.kind.tail), local: n}
-	p.tenures[t.id] = t
+func (p *Process) newTenure(n *Name) *Tenure {
+	t := &Tenure{Id: keyspace.NewID(p.idHead, p.Random, n.Kind.tail), local: n}
+	p.tenures[t.Id] = t
 	return t
 }
 
 // end makes a tenure past: from now on its id is only remembered.
-func (p *process) end(t *tenure, now clock.Instant) {
+func (p *Process) end(t *Tenure, now clock.Instant) {
 	if t.phase == past {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		p.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.kind.ttl+protocol.QueueTTL)
+		p.givenUpIDs.Add(t.Id, t.local.remembered(now), now, t.local.Kind.Ttl+protocol.QueueTTL)
 	} else {
-		p.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.kind.ttl+time.Minute)
+		p.endedIDs.Add(t.Id, t.local.remembered(now), now, t.local.Kind.Ttl+time.Minute)
 	}
 	t.local.formerIDsEnded(now)
 	p.rememberMinHold(t, now)
-	delete(p.tenures, t.id)
+	delete(p.tenures, t.Id)
 	held := t.phase >= holding
 	t.setPhase(past)
 	if held && t.mayRunLate { // an earlier lock may yet come
@@ -250,7 +250,7 @@ func (p *process) end(t *tenure, now clock.Instant) {
 }
 
 // serve gives the name to the next caller, or decides to let it go.
-func (n *localName) serve(now clock.Instant) {
+func (n *Name) serve(now clock.Instant) {
 	t := n.tenure
 	if t.isOver(now) {
 		n.expire(now)
@@ -270,13 +270,13 @@ func (n *localName) serve(now clock.Instant) {
 	case w == nil && t.servesUpTo == 0 && n.lingering(now):
 	case w == nil, // nobody wants it
 		t.servesUpTo > 0 && w.number > t.servesUpTo, // it was recalled, and the waiters of then are served
-		w.minHold > 0 && t.minHold.plainRenewal,     // it has to have a tenure of its own
+		w.MinHold > 0 && t.minHold.plainRenewal,     // it has to have a tenure of its own
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
-	case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,
-		n.kind.noRenew && t.ttl < n.kind.ttl: // a push gave it a claim window
+	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.confirmedUntil,
+		n.Kind.NoRenew && t.ttl < n.Kind.Ttl: // a push gave it a claim window
 		n.renewForMinHold(t, now)
-	case t.ends().Sub(now) < t.ttl/3:
+	case t.Ends().Sub(now) < t.ttl/3:
 		n.topUp(now)
 	default:
 		n.giveTurn(w, now)
@@ -284,13 +284,13 @@ func (n *localName) serve(now clock.Instant) {
 }
 
 // lingering reports whether an idle tenure is to be kept.
-func (n *localName) lingering(now clock.Instant) bool {
-	if n.p.linger <= 0 || !n.kind.lingers {
+func (n *Name) lingering(now clock.Instant) bool {
+	if n.P.Linger <= 0 || !n.Kind.lingers {
 		return false
 	}
 	if n.lingerUntil == 0 {
 		n.tenure.toppedUp = false
-		n.lingerUntil = now.Add(n.p.linger)
+		n.lingerUntil = now.Add(n.P.Linger)
 		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(n.tenure, now)
 	}
@@ -299,12 +299,12 @@ func (n *localName) lingering(now clock.Instant) bool {
 
 // topUp renews before the next turn, once: a caller must not get a lease that
 // is nearly over.
-func (n *localName) topUp(now clock.Instant) {
+func (n *Name) topUp(now clock.Instant) {
 	t := n.tenure
 	switch {
 	case t.renewal != nil:
 	case t.toppedUp && t.failures == 0:
-		n.tooSlow(now, now.Sub(t.ends().Add(-t.ttl)))
+		n.tooSlow(now, now.Sub(t.Ends().Add(-t.ttl)))
 	default:
 		t.toppedUp = true
 		n.renewSoon(t, now)
@@ -312,7 +312,7 @@ func (n *localName) topUp(now clock.Instant) {
 }
 
 // giveTurn makes a caller the holder: a turn, with the next token.
-func (n *localName) giveTurn(w *waiter, now clock.Instant) {
+func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	t := n.tenure
 	token, ok := t.tokens.Take()
 	if !ok || t.turns > 0 && t.tokens.Wanted() > 0 {
@@ -325,32 +325,32 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 	t.turns++
 	t.toppedUp = false
 	n.lingerUntil = 0
-	n.turn = &turn{local: n, tenure: t, token: token, since: now, shares: 1}
+	n.turn = &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
 	n.turn.setHoldLimits(w, now)
-	n.p.host.showDetails()
-	if n.p.events {
+	n.P.Host.ShowDetails()
+	if n.P.Events {
 		n.noteGranted(w, now)
 	}
-	n.p.host.deliver(w, outcome{turn: n.turn})
+	n.P.Host.Deliver(w, Outcome{Turn: n.turn})
 }
 
 // noteGranted stands apart, because an event needs much of the stack.
-func (n *localName) noteGranted(w *waiter, now clock.Instant) {
-	n.p.host.note(event{what: turnGranted, name: n.name, token: n.turn.token, took: now.Sub(w.since), kind: n.kind.letter, source: n.source(w)})
+func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
+	n.P.Host.Note(Event{What: TurnGranted, Name: n.Name, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
 }
 
 // recalled closes the turns: the present local waiters are still served, then the name
 // goes to the process that waits.
-func (n *localName) recalled(t *tenure) {
-	if t.servesUpTo == 0 && !n.kind.shared() {
+func (n *Name) recalled(t *Tenure) {
+	if t.servesUpTo == 0 && !n.Kind.Shared() {
 		t.servesUpTo = max(1, n.admitted)
-		n.p.host.note(event{what: recalledName, name: n.name})
+		n.P.Host.Note(Event{What: RecalledName, Name: n.Name})
 	}
 }
 
 // tooSlow ends an attempt whose grants arrive when they are over.
-func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
-	err := &tooSlow{name: n.name, ttl: n.kind.ttl, roundTrip: roundTrip}
+func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
+	err := &TooSlow{Name: n.Name, Ttl: n.Kind.Ttl, RoundTrip: roundTrip}
 	n.reject(err)
 	if n.tenure.phase == holding {
 		n.sendRelease(now)
@@ -360,16 +360,16 @@ func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
 }
 
 // reject ends all waiting calls with an error.
-func (n *localName) reject(err error) {
+func (n *Name) reject(err error) {
 	for w := n.waiters.first; w != nil; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.p.host.deliver(w, outcome{err: err})
+		n.P.Host.Deliver(w, Outcome{Err: err})
 	}
 }
 
 // tick is the timer of the local name.
-func (n *localName) tick(now clock.Instant) {
-	if n.p.closed {
+func (n *Name) tick(now clock.Instant) {
+	if n.P.Closed {
 		return
 	}
 	t := n.tenure
@@ -377,17 +377,17 @@ func (n *localName) tick(now clock.Instant) {
 		n.step(now)
 		return
 	}
-	if r := n.asking; (r == nil || r.sent == now) && n.unlocking == nil { // now: another name of its group has just asked
+	if r := n.Asking; (r == nil || r.Sent == now) && n.unlocking == nil { // now: another name of its group has just asked
 		n.excludeSleep(n.timer.When(), now)
 	}
 	switch t.phase {
 	case asked, queued:
-		if r := n.asking; r != nil && now >= r.sent.Add(r.attempt) {
+		if r := n.Asking; r != nil && now >= r.Sent.Add(r.Attempt) {
 			n.overdue(r, now)
-		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.p.patience()) {
+		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.P.Patience()) {
 			n.failed(n.lastErr, now, now)
 		}
-		if n.tenure == t && t.phase == queued && n.asking == nil && now >= n.askAt && n.waiters.n > 0 {
+		if n.tenure == t && t.phase == queued && n.Asking == nil && now >= n.askAt && n.waiters.n > 0 {
 			if n.askAt > 0 && now >= n.askAt.Add(frozenAfter) {
 				t.inQueue = false // this process was frozen: that it lost its place has a reason
 			}
@@ -407,7 +407,7 @@ func (n *localName) tick(now clock.Instant) {
 }
 
 // arm sets the timer to the earliest moment at which something is to be done.
-func (n *localName) arm(now clock.Instant) {
+func (n *Name) arm(now clock.Instant) {
 	t := n.tenure
 	if t == nil || !n.listed {
 		return
@@ -416,16 +416,16 @@ func (n *localName) arm(now clock.Instant) {
 	at := func(i clock.Instant) { when = min(when, i) }
 	switch t.phase {
 	case asked, queued:
-		if n.asking != nil {
-			at(n.asking.sent.Add(n.asking.attempt))
+		if n.Asking != nil {
+			at(n.Asking.Sent.Add(n.Asking.Attempt))
 		} else if t.phase == queued || n.askAt > now {
 			at(n.askAt)
 		}
 		if n.failingSince > 0 {
-			at(n.failingSince.Add(n.p.patience()))
+			at(n.failingSince.Add(n.P.Patience()))
 		}
 	case holding:
-		at(t.ends())
+		at(t.Ends())
 		at(t.renewAt)
 		at(n.subscribeAt(t))
 		if u := n.turn; u != nil && u.until > 0 {
@@ -440,17 +440,17 @@ func (n *localName) arm(now clock.Instant) {
 			at(n.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {
-			at(n.failingSince.Add(n.p.patience()))
+			at(n.failingSince.Add(n.P.Patience()))
 		}
 		if n.unlocking != nil {
-			at(n.unlocking.sent.Add(n.unlocking.attempt))
+			at(n.unlocking.Sent.Add(n.unlocking.Attempt))
 		} else {
 			at(n.askAt)
 		}
 	}
 	if when == clock.Never {
-		n.p.schedule.Stop(&n.timer)
+		n.P.Schedule.Stop(&n.timer)
 		return
 	}
-	n.p.schedule.Set(&n.timer, max(when, now), now)
+	n.P.Schedule.Set(&n.timer, max(when, now), now)
 }

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
 // ask sends the first lock for an id, or the first that waits.
-func (n *localName) ask(now clock.Instant) {
+func (n *Name) ask(now clock.Instant) {
 	switch {
-	case n.asking != nil || now < n.askAt:
+	case n.Asking != nil || now < n.askAt:
 	case n.group != nil:
 		n.group.ask(now)
-	case n.tenure.foundHeld && !n.sub.confirmed && !n.sub.failed:
+	case n.tenure.foundHeld && !n.sub.Confirmed && !n.sub.failed:
 		n.sub.open() // and step again when it is confirmed
 	default:
 		n.sendLock(now)
@@ -28,18 +28,18 @@ func (n *localName) ask(now clock.Instant) {
 
 // sendLock asks Redis for the name. It joins the queue only while our
 // subscription is confirmed: a waiter without a listener counts as dead.
-func (n *localName) sendLock(now clock.Instant) {
+func (n *Name) sendLock(now clock.Instant) {
 	t := n.tenure
-	s, args := script.Lock, []string{t.id}
-	if n.kind.shared() {
-		args = append(args, wire.Itoa(n.kind.capacity))
+	s, args := script.Lock, []string{t.Id}
+	if n.Kind.Shared() {
+		args = append(args, wire.Itoa(n.Kind.capacity))
 	}
-	if first := n.kind.first; first != nil {
-		s, args = first.script, append(args, first.args...)
-	} else if n.waiters.anyBlocking() && n.sub.confirmed {
+	if first := n.Kind.First; first != nil {
+		s, args = first.Script, append(args, first.Args...)
+	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
 		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
-	} else if n.shard != "" || n.kind.shared() {
+	} else if n.shard != "" || n.Kind.Shared() {
 		args = append(args, "try", "0", n.shard)
 	}
 	if t.firstSent == 0 {
@@ -47,18 +47,18 @@ func (n *localName) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	n.asking = n.p.sendScript(s, n, t, now, args, (*request).lockAnswered)
+	n.Asking = n.P.sendScript(s, n, t, now, args, (*Request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
-func (n *localName) overdue(r *request, now clock.Instant) {
-	n.asking = nil
-	n.failed(wire.ErrNoAnswer, r.sent, now)
+func (n *Name) overdue(r *Request, now clock.Instant) {
+	n.Asking = nil
+	n.failed(wire.ErrNoAnswer, r.Sent, now)
 }
 
-func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.local, r.tenure
-	defer n.p.removalProgress(t.id)
+func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.Local, r.Tenure
+	defer n.P.removalProgress(t.Id)
 	if err == nil {
 		t.openLocks--
 	}
@@ -67,9 +67,9 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.outdatedLock(t, err, now)
 		return
 	}
-	newest := n.asking == r
+	newest := n.Asking == r
 	if newest {
-		n.asking = nil
+		n.Asking = nil
 	}
 	asking := n.tenure == t && t.phase <= queued
 	ended := t.phase == releasing || t.phase == past // it may have run after the unlock or the cancel
@@ -80,24 +80,24 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.refusedUnwritten(t, err)
 		if newest && asking {
 			if together := refused && n.leaveGroup(); !together || wire.Transient(err) { // else it may be about another name
-				n.failed(err, r.sent, now)
+				n.failed(err, r.Sent, now)
 			}
 			n.step(now)
 		} else if ended && !refused {
-			n.p.cancelTenure(t, now)
+			n.P.cancelTenure(t, now)
 		}
 		return
 	case a.Word == "granted":
 		n.lockGranted(r, a, now)
 		return
 	case ended && (a.Word == "queued" || a.Word == "again"):
-		n.p.cancelID(t.id, n, now)
+		n.P.cancelID(t.Id, n, now)
 		return
 	case !asking:
 		return
 	}
 	n.failingSince = 0
-	n.p.cancelStaleID(a.Holder, now) // a failover brought it back
+	n.P.cancelStaleID(a.Holder, now) // a failover brought it back
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
@@ -107,11 +107,11 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "held":
 		n.refusedTry(a, now)
 	case "queued":
-		n.queued(t, a, r.sent, now)
+		n.queued(t, a, r.Sent, now)
 	case "again":
 		n.sendLock(now)
 	case "not due":
-		n.answerTries(func() error { return errNoLongerDue })
+		n.answerTries(func() error { return ErrNoLongerDue })
 	case "lost", "revoked", "stolen":
 		n.notAdopted(a)
 	case "not held":
@@ -121,24 +121,24 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "too many":
 		n.tooMany(a)
 	default:
-		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.sent, now)
+		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
 	}
 	n.step(now)
 }
 
-func (n *localName) lockGranted(r *request, a wire.Answer, now clock.Instant) {
-	if first := n.kind.first; first != nil && n.p.tenures[first.victim.id] != nil { // it was our own
-		n.p.tenures[first.victim.id].stolen(first.victim.reason, now)
+func (n *Name) lockGranted(r *Request, a wire.Answer, now clock.Instant) {
+	if first := n.Kind.First; first != nil && n.P.tenures[first.Victim.Id] != nil { // it was our own
+		n.P.tenures[first.Victim.Id].stolen(first.Victim.Reason, now)
 	}
-	n.p.granted(r.tenure, grant{
+	n.P.granted(r.Tenure, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
-		start: r.sent, ttl: n.kind.ttl, recallSure: n.sub.confirmedBefore(r.sent),
+		start: r.Sent, ttl: n.Kind.Ttl, recallSure: n.sub.confirmedBefore(r.Sent),
 	}, now)
 }
 
 // refusedUnwritten: Redis refused a lock before its first write. If that was all that was
 // ever asked for the id, Redis does not know it and nothing is to be cancelled.
-func (n *localName) refusedUnwritten(t *tenure, err error) {
+func (n *Name) refusedUnwritten(t *Tenure, err error) {
 	if !wire.Unwritten(err) {
 		return
 	}
@@ -149,18 +149,18 @@ func (n *localName) refusedUnwritten(t *tenure, err error) {
 }
 
 // refusedTry: a lock that does not wait found the name held.
-func (n *localName) refusedTry(a wire.Answer, now clock.Instant) {
+func (n *Name) refusedTry(a wire.Answer, now clock.Instant) {
 	n.tenure.foundHeld = true
 	n.seen = seenIn(a, now)
 	n.rejectTries(now)
-	if n.tenure.phase == queued || n.sub.failed && !n.sub.confirmed { // while the subscription is broken
+	if n.tenure.phase == queued || n.sub.failed && !n.sub.Confirmed { // while the subscription is broken
 		n.sub.open()
 		n.askAt = now.Add(n.pollInterval(0))
 	}
 }
 
 // queued notes a place in the queue and when to poll again.
-func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
+func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	moved := a.Inserted && t.inQueue && !t.requeue
 	joined := a.Inserted && !t.inQueue
 	t.phase, t.inQueue, t.arrival, t.lateGrantAt = queued, true, a.Score, 0
@@ -169,7 +169,7 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
 	n.rejectTries(now)
-	n.p.host.showDetails()
+	n.P.Host.ShowDetails()
 	notListening := !a.Listening || moved
 	if notListening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)
@@ -178,10 +178,10 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.pollBy > now {
 		n.askAt = min(n.askAt, t.pollBy)
 	}
-	if t.requeue || n.sub.confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
+	if t.requeue || n.sub.Confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	n.p.host.note(event{what: queueing, name: n.name, position: int(a.Position), holder: labelOf(a.Holder), remaining: a.PTTL, joined: joined})
+	n.P.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -192,7 +192,7 @@ const longestPoll = 10 * time.Minute
 // nextPoll is how long a waiter trusts to pushes before it asks again by itself: until the
 // holder's expiry, and protocol.PollPerWaiter longer for each waiter in front. A foreign
 // holder and an expiry that never comes send no push: they are polled.
-func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
+func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
 	if a.PTTL < 0 && a.PTTL != wire.NoKey {
@@ -201,11 +201,11 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 	} else {
 		n.orphan = orphan{}
 	}
-	if foreign || notListening || !n.sub.confirmed || now < n.p.noPushUntil {
+	if foreign || notListening || !n.sub.Confirmed || now < n.P.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
 	switch {
-	case n.kind.shared():
+	case n.Kind.Shared():
 		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and polls as the head does
 		a.Position = 0
@@ -213,51 +213,51 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
-	return min(wait+2*time.Millisecond+n.p.jitter(10*time.Millisecond), longestPoll)
+	return min(wait+2*time.Millisecond+n.P.Jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish: the server refuses pushes, so all waiters here poll for a while.
 // One warning is logged.
-func (p *process) refusedToPublish(said string, now clock.Instant) {
+func (p *Process) refusedToPublish(said string, now clock.Instant) {
 	if now >= p.noPushUntil {
-		p.host.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
+		p.Host.Warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
 	}
 	p.noPushUntil = now.Add(time.Minute)
 }
 
 // pollInterval is how long a waiter waits where no push is to be relied on.
-func (n *localName) pollInterval(position int64) time.Duration {
+func (n *Name) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
 	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
-	return k * (100*time.Millisecond + n.p.jitter(longest-100*time.Millisecond))
+	return k * (100*time.Millisecond + n.P.Jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a request for the name was not answered or refused, and
 // rejects the waiters when that lasts, or when the error is permanent.
-func (n *localName) failed(err error, since, now clock.Instant) {
+func (n *Name) failed(err error, since, now clock.Instant) {
 	err = wire.WithoutContext(err)
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	n.excludeSleep(since.Add(n.p.attempt()), now)
+	n.excludeSleep(since.Add(n.P.Attempt()), now)
 	n.lastErr = err
 	if !wire.Transient(err) {
 		n.failingSince = 0
-		n.reject(wire.Failure(n.name, nil, err))
+		n.reject(wire.Failure(n.Name, nil, err))
 		return
 	}
-	if now >= n.failingSince.Add(n.p.patience()) {
+	if now >= n.failingSince.Add(n.P.Patience()) {
 		n.failingSince = 0
-		n.reject(wire.Failure(n.name, wire.ErrUnreachable, err))
+		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, err))
 		return
 	}
-	n.askAt = now.Add(n.backoff/2 + n.p.jitter(n.backoff))
+	n.askAt = now.Add(n.backoff/2 + n.P.Jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
 // excludeSleep: something was due at that moment. When it happens much later this process was
 // frozen, or its machine slept. That time does not count as one in which Redis failed.
-func (n *localName) excludeSleep(due, now clock.Instant) {
+func (n *Name) excludeSleep(due, now clock.Instant) {
 	if late := now.Sub(due); n.failingSince > 0 && late >= frozenAfter {
 		n.failingSince = n.failingSince.Add(late)
 	}
@@ -275,7 +275,7 @@ type grant struct {
 
 // granted begins a tenure with the first grant of its id. Later grants only prolong
 // it. A tenure that has ended is never revived: its id is cancelled again.
-func (p *process) granted(t *tenure, g grant, now clock.Instant) {
+func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 	n := t.local
 	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
@@ -285,9 +285,9 @@ func (p *process) granted(t *tenure, g grant, now clock.Instant) {
 		}
 		n.begin(t, g, now)
 	case holding:
-		if now < t.ends() {
-			if p.waitReplicas == 0 { // else only renewals count
-				t.prolong(g.start, g.ttl, p.jitter)
+		if now < t.Ends() {
+			if p.WaitReplicas == 0 { // else only renewals count
+				t.prolong(g.start, g.ttl, p.Jitter)
 				t.tokens.Add(g.base, g.size)
 			}
 			t.recallSure = t.recallSure || g.recallSure
@@ -296,7 +296,7 @@ func (p *process) granted(t *tenure, g grant, now clock.Instant) {
 			}
 		}
 	case releasing, past:
-		p.cancelID(t.id, n, now)
+		p.cancelID(t.Id, n, now)
 		return
 	case over:
 		return
@@ -304,8 +304,8 @@ func (p *process) granted(t *tenure, g grant, now clock.Instant) {
 	n.step(now)
 }
 
-func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
-	n.asking, n.askAt, n.failingSince, n.group = nil, 0, 0, nil
+func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
+	n.Asking, n.askAt, n.failingSince, n.group = nil, 0, 0, nil
 	if now >= clock.Deadline(g.start, g.ttl) {
 		t.sentWait = true // the lock key may have this id: giving it up needs a cancel
 		if n.lateAgain(t, g, now) {
@@ -320,14 +320,14 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
 	t.minHold.confirmedUntil = g.start.Add(g.ttl)
-	t.prolong(g.start, g.ttl, n.p.jitter)
+	t.prolong(g.start, g.ttl, n.P.Jitter)
 	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.confirmed = n.p.waitReplicas == 0; t.confirmed {
+	if t.confirmed = n.P.WaitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
 	}
-	if !n.p.queue {
+	if !n.P.Queue {
 		n.servesPresent(t, g)
 	}
 	if g.waiting > 0 || t.earlyRecall {
@@ -339,8 +339,8 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 // short for the network: this one is the answer to the request that followed the last
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
-func (n *localName) lateAgain(t *tenure, g grant, now clock.Instant) bool {
-	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
+func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.P.retryWindow()
 	t.lateGrantAt = now
 	return follows && !g.pushed
 }
@@ -354,21 +354,21 @@ func labelOf(holder string) string {
 }
 
 // notAdopted: somebody else has adopted it, or it is over.
-func (n *localName) notAdopted(a wire.Answer) {
-	n.reject(&lost{name: n.name, cause: cause(a.Ending()), reason: a.Reason})
+func (n *Name) notAdopted(a wire.Answer) {
+	n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason})
 }
 
 // notStolen: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.
-func (n *localName) notStolen(a wire.Answer) {
+func (n *Name) notStolen(a wire.Answer) {
 	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
-		n.reject(wire.Failure(n.name, wire.ErrUnreachable, errMayHaveStolen))
+		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, errMayHaveStolen))
 		return
 	}
 	var hash string
-	if first := n.kind.first; first != nil { // no other lock is answered so
-		hash = first.victim.hash
+	if first := n.Kind.First; first != nil { // no other lock is answered so
+		hash = first.Victim.Hash
 	}
 	n.notInRedis()
-	n.reject(&otherTenure{name: n.name, tenure: hash, holder: a.Holder})
+	n.reject(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
 }

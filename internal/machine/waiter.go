@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"time"
@@ -6,42 +6,42 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
-// waiter is one call of Lock or TryLock that has no answer yet.
-type waiter struct {
-	try     bool
-	local   *localName
+// Waiter is one call of Lock or TryLock that has no answer yet.
+type Waiter struct {
+	Try     bool
+	Local   *Name
 	number  int64
 	since   clock.Instant
-	minHold time.Duration // Mutex.MinHold
-	maxHold time.Duration // Mutex.MaxHold
-	grace   time.Duration // Mutex.Grace
-	call    any           // what the host calls it
+	MinHold time.Duration // Mutex.MinHold
+	MaxHold time.Duration // Mutex.MaxHold
+	Grace   time.Duration // Mutex.Grace
+	Call    any           // what the host calls it
 	listed  bool
 
-	prev, after *waiter
+	prev, after *Waiter
 }
 
-// failure is the newest error of the store, if it has not answered since; nil: it has.
-func (w *waiter) failure() error {
-	if !w.listed || w.local.failingSince == 0 {
+// Failure is the newest error of the store, if it has not answered since; nil: it has.
+func (w *Waiter) Failure() error {
+	if !w.listed || w.Local.failingSince == 0 {
 		return nil
 	}
-	return w.local.lastErr
+	return w.Local.lastErr
 }
 
-type outcome struct {
-	turn *turn
-	err  error
+type Outcome struct {
+	Turn *Turn
+	Err  error
 }
 
 // localWaiters are the waiters of one process for one name, in order of arrival.
 type localWaiters struct {
-	first, last *waiter
+	first, last *Waiter
 	n           int
 	tries       int
 }
 
-func (q *localWaiters) push(w *waiter) {
+func (q *localWaiters) push(w *Waiter) {
 	w.prev, w.after, w.listed = q.last, nil, true
 	if q.last != nil {
 		q.last.after = w
@@ -50,12 +50,12 @@ func (q *localWaiters) push(w *waiter) {
 	}
 	q.last = w
 	q.n++
-	if w.try {
+	if w.Try {
 		q.tries++
 	}
 }
 
-func (q *localWaiters) remove(w *waiter) {
+func (q *localWaiters) remove(w *Waiter) {
 	if w.prev != nil {
 		w.prev.after = w.after
 	} else {
@@ -68,7 +68,7 @@ func (q *localWaiters) remove(w *waiter) {
 	}
 	w.prev, w.after, w.listed = nil, nil, false
 	q.n--
-	if w.try {
+	if w.Try {
 		q.tries--
 	}
 }
@@ -77,22 +77,22 @@ func (q *localWaiters) remove(w *waiter) {
 func (q *localWaiters) anyBlocking() bool { return q.n > q.tries }
 
 // admit puts a waiter at the end of the local queue.
-func (n *localName) admit(w *waiter, now clock.Instant) {
+func (n *Name) admit(w *Waiter, now clock.Instant) {
 	n.admitted++
-	w.local, w.number, w.since = n, n.admitted, now
+	w.Local, w.number, w.since = n, n.admitted, now
 	n.waiters.push(w)
 }
 
 // rejectTries ends the calls that do not wait: the name is held.
-func (n *localName) rejectTries(now clock.Instant) {
-	n.answerTries(func() error { return n.held(now) })
+func (n *Name) rejectTries(now clock.Instant) {
+	n.answerTries(func() error { return n.Held(now) })
 }
 
 // answerTries answers the calls that do not wait. They stand in front: a TryLock enters
 // only an empty local queue.
-func (n *localName) answerTries(what func() error) {
-	for w := n.waiters.first; w != nil && w.try; w = n.waiters.first {
+func (n *Name) answerTries(what func() error) {
+	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.p.host.deliver(w, outcome{err: what()})
+		n.P.Host.Deliver(w, Outcome{Err: what()})
 	}
 }

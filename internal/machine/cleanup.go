@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"cmp"
@@ -14,26 +14,26 @@ import (
 // cleanup is a script that only removes state that the client no longer owns. It is
 // repeated until Redis answers, or until the keys have expired by themselves.
 type cleanup struct {
-	p           *process
+	p           *Process
 	call        driver.Call
-	local       *localName
+	local       *Name
 	until       clock.Instant
 	coolUntil   clock.Instant // until when the name cools down; 0: it does not
 	wait        time.Duration // before the next try
 	timer       clock.Timer   // of the next try
-	asking      *request      // the newest: a lock may have run after one before it
+	asking      *Request      // the newest: a lock may have run after one before it
 	lockKeyOnly bool          // the lock key is done, not the queue
 	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
 	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
-	removal     *removal      // what a call may wait for; nil: none does
+	removal     *Removal      // what a call may wait for; nil: none does
 }
 
 // cleanUp starts a script that ends an id: the first of args.
-func (p *process) cleanUp(s *driver.Script, n *localName, now, until clock.Instant, args []string) *cleanup {
+func (p *Process) cleanUp(s *driver.Script, n *Name, now, until clock.Instant, args []string) *cleanup {
 	return p.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
 }
 
-func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
+func (p *Process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 	e.p, e.wait = p, 10*time.Millisecond
 	e.timer = clock.Timer{Fire: e.send}
 	p.cleanups[e] = struct{}{}
@@ -41,26 +41,26 @@ func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 	return e
 }
 
-// removal is a cleanup that a call may wait for.
-type removal struct {
-	ended bool
-	of    *turn // whose end is announced then; nil: it is not
+// Removal is a cleanup that a call may wait for.
+type Removal struct {
+	Ended bool
+	of    *Turn // whose end is announced then; nil: it is not
 }
 
 // awaited lets a call wait for a new cleanup.
-func (e *cleanup) awaited() *removal {
-	e.removal = &removal{}
+func (e *cleanup) awaited() *Removal {
+	e.removal = &Removal{}
 	return e.removal
 }
 
 func (e *cleanup) send(now clock.Instant) {
-	if e.p.closed {
+	if e.p.Closed {
 		return
 	}
-	e.p.schedule.Stop(&e.timer)
+	e.p.Schedule.Stop(&e.timer)
 	e.updateCooldown(now)
 	e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
-	e.asking.call.Keys, e.asking.wholeOnly = e.call.Keys, e.lockKeyOnly
+	e.asking.Call.Keys, e.asking.WholeOnly = e.call.Keys, e.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
@@ -70,7 +70,7 @@ func (e *cleanup) updateCooldown(now clock.Instant) {
 	}
 }
 
-func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.Instant) {
+func (e *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case e.asking != r: // it was sent once more, or is dropped
 		return
@@ -80,19 +80,19 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
 		e.lockKeyOnly = e.lockKeyOnly || err == nil
 		e.wait = clock.Backoff(e.wait, len(e.p.cleanups))
-		e.p.schedule.Set(&e.timer, now.Add(e.wait/2+e.p.jitter(e.wait)), now)
+		e.p.Schedule.Set(&e.timer, now.Add(e.wait/2+e.p.Jitter(e.wait)), now)
 		return
 	case err == nil && e.repeatAfter > 0:
 		c := e.p
 		e.confirmed = true
 		c.removalProgress(e.call.Args[0])
-		c.schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
+		c.Schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
 		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
 			e.repeatAfter = 0
 		}
 		return
 	case err != nil:
-		e.p.host.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.name, "script", e.call.Script.Name, "error", err)
+		e.p.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.Name, "script", e.call.Script.Name, "error", err)
 	}
 	e.end(now)
 }
@@ -101,13 +101,13 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 func (e *cleanup) end(now clock.Instant) {
 	delete(e.p.cleanups, e)
 	e.asking = nil
-	e.p.schedule.Stop(&e.timer)
+	e.p.Schedule.Stop(&e.timer)
 	e.p.cancels.Remove(e.call.Args[0], e)
 	if r := e.removal; r != nil {
-		r.ended = true
-		e.p.host.done(r)
+		r.Ended = true
+		e.p.Host.Done(r)
 		if r.of != nil {
-			r.of.local.announce(r.of, now)
+			r.of.Local.announce(r.of, now)
 		}
 	}
 	e.p.removalProgress(e.call.Args[0])
@@ -117,14 +117,14 @@ func (e *cleanup) end(now clock.Instant) {
 // answered in time the cancel goes out again and again though it is answered: TCP may
 // bring that lock later, by a connection which the client library has long closed, so
 // that its answer never comes.
-func (p *process) cancelTenure(t *tenure, now clock.Instant) {
+func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
 	if e := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
 		e.repeatAfter = time.Second
 	}
 }
 
 // cancelID ends an id of ours that we neither hold nor wait for.
-func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup {
+func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 	if t := p.tenures[id]; t != nil {
 		t.unlocks++ // it may release what an unlock then finds gone
 	}
@@ -144,29 +144,29 @@ func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup 
 }
 
 // handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
-func (p *process) handOverAfterSplit(id string, n *localName, now clock.Instant) {
+func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 	p.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
-		until: now.Add(n.kind.ttl), lockKeyOnly: true,
+		until: now.Add(n.Kind.Ttl), lockKeyOnly: true,
 	}, now)
 }
 
 // cleanUp ends, in the background, what a tenure has left in Redis.
-func (n *localName) cleanUp(t *tenure, now clock.Instant) *removal {
+func (n *Name) cleanUp(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
-		return n.p.coolDown(t.id, n, now, t.minHold.until).awaited()
+		return n.P.coolDown(t.Id, n, now, t.minHold.until).awaited()
 	}
-	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).awaited()
+	return n.P.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.Id, "")).awaited()
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
-func (p *process) coolDown(id string, n *localName, now, until clock.Instant) *cleanup {
-	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.kind.ttl)}, now)
+func (p *Process) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
+	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.Ttl)}, now)
 }
 
 // minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
 // begun.
-func (p *process) minHoldEnd(id string) clock.Instant {
+func (p *Process) minHoldEnd(id string) clock.Instant {
 	if t := p.tenures[id]; t != nil {
 		return t.minHold.until
 	}
@@ -175,33 +175,33 @@ func (p *process) minHoldEnd(id string) clock.Instant {
 
 // rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
 // name away.
-func (p *process) rememberMinHold(t *tenure, now clock.Instant) {
+func (p *Process) rememberMinHold(t *Tenure, now clock.Instant) {
 	if t.inMinHold(now) {
-		p.minHolds[t.id] = t.minHold.until
-		p.later(t.minHold.until, now, t.minHoldOver)
+		p.minHolds[t.Id] = t.minHold.until
+		p.Later(t.minHold.until, now, t.minHoldOver)
 	}
 }
 
-func (t *tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.id) }
+func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.P.minHolds, t.Id) }
 
 // endScript is what ends a tenure in Redis: before its MinHold is over by the
 // script cooldown, whose duration is computed again for each try.
-func (n *localName) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
+func (n *Name) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
 	if coolUntil > now {
-		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.kind.owner, n.shard, fresh}
+		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, fresh}
 	}
 	return script.Unlock, n.unlockArgs(id, fresh)
 }
 
-// shutDown ends all that the process has. It returns what undoes that in Redis, and what was
+// ShutDown ends all that the process has. It returns what undoes that in Redis, and what was
 // answered before but is to be sent once more.
-func (p *process) shutDown(now clock.Instant) (calls, repeats []driver.Call) {
+func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	for _, n := range p.names {
 		calls = append(calls, n.endAll(now)...)
 	}
 	for _, t := range p.tenures {
 		if t.phase == over { // its lease was not released yet
-			calls = append(calls, p.endCall(t.id, t.local, script.Unlock, now))
+			calls = append(calls, p.endCall(t.Id, t.local, script.Unlock, now))
 		}
 	}
 	for e := range p.cleanups {
@@ -216,35 +216,35 @@ func (p *process) shutDown(now clock.Instant) (calls, repeats []driver.Call) {
 }
 
 // endAll ends all of a local name and returns the calls that clean up in Redis.
-func (n *localName) endAll(now clock.Instant) (calls []driver.Call) {
+func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
-		u.finish(&lost{name: n.name, token: u.token, cause: closed}, now)
+		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: closed}, now)
 	}
-	n.finishRelease(wire.Failure(n.name, wire.ErrUnknown, wire.ErrClosed))
-	for _, t := range []*tenure{n.tenure, n.fresh} {
+	n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
+	for _, t := range []*Tenure{n.tenure, n.fresh} {
 		if t == nil {
 			continue
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.p.endCall(t.id, n, script.Unlock, now))
+			calls = append(calls, n.P.endCall(t.Id, n, script.Unlock, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.p.endCall(t.id, n, script.Cancel, now))
+			calls = append(calls, n.P.endCall(t.Id, n, script.Cancel, now))
 		}
 	}
-	if u := n.turn; u != nil && u.announces() {
+	if u := n.turn; u != nil && u.Announces() {
 		calls = append(calls, n.announcement(u))
 	}
 	return calls
 }
 
 // endCall is the call of Close that ends an id, by that script unless the name is to cool down.
-func (p *process) endCall(id string, local *localName, s *driver.Script, now clock.Instant) driver.Call {
+func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
 	switch until := p.minHoldEnd(id); {
 	case until > 0:
 		s, args := local.endScript(id, "", until, now)
-		return driver.Call{Script: s, Keys: local.keys[:], Args: args}
+		return driver.Call{Script: s, Keys: local.Keys[:], Args: args}
 	case s == script.Unlock:
 		return local.callFor(s, local.unlockArgs(id, ""))
 	}
@@ -254,7 +254,7 @@ func (p *process) endCall(id string, local *localName, s *driver.Script, now clo
 // cancelStaleID ends an id that Redis still stores although this process has given it up.
 // It ends only ids that this process remembers: a cloned machine has our client id and
 // leases of its own.
-func (p *process) cancelStaleID(id string, now clock.Instant) {
+func (p *Process) cancelStaleID(id string, now clock.Instant) {
 	if t := p.byFormerID[id]; t != nil {
 		t.local.formerIDSeen(t, now)
 	} else if n := p.nameOfID(id); n != nil {
@@ -263,22 +263,22 @@ func (p *process) cancelStaleID(id string, now clock.Instant) {
 }
 
 // nameOfID is the local name of an id that this process has given up, as far as it remembers.
-func (p *process) nameOfID(id string) *localName {
+func (p *Process) nameOfID(id string) *Name {
 	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
 }
 
-// awaitRemoval tells the host when Redis knows no more of an id that was given up.
-func (p *process) awaitRemoval(t *tenure) {
-	p.removals[t.id] = t
-	p.removalProgress(t.id)
+// AwaitRemoval tells the host when Redis knows no more of an id that was given up.
+func (p *Process) AwaitRemoval(t *Tenure) {
+	p.removals[t.Id] = t
+	p.removalProgress(t.Id)
 }
 
-// forgetRemoval: nobody waits for that any more.
-func (p *process) forgetRemoval(t *tenure) { delete(p.removals, t.id) }
+// ForgetRemoval: nobody waits for that any more.
+func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.Id) }
 
 // removalProgress ends it when all locks of the id have been answered and its cancel, too.
 // Each of these calls it.
-func (p *process) removalProgress(id string) {
+func (p *Process) removalProgress(id string) {
 	t := p.removals[id]
 	if t == nil || t.phase < past || t.openLocks > 0 {
 		return
@@ -287,7 +287,7 @@ func (p *process) removalProgress(id string) {
 		return
 	}
 	delete(p.removals, id)
-	p.host.done(t)
+	p.Host.Done(t)
 }
 
 // longestRepeat is the longest pause before a cancel goes out again though it was answered:

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 
 // listened is a process in a Cluster with so many names, each with one local name of a Mutex or
 // two of a Semaphore.
-func listened(t *testing.T, names int, semaphores bool) (p *process, h *recorder, all []*localName) {
+func listened(t *testing.T, names int, semaphores bool) (p *Process, h *recorder, all []*Name) {
 	t.Helper()
-	p, h = newTestProcess(settings{sharded: true})
+	p, h = newTestProcess(Settings{Sharded: true})
 	for i := range names {
 		name := fmt.Sprintf("n%d", i)
-		k, err := keyspace.KeysOf(p.prefix, name)
+		k, err := keyspace.KeysOf(p.Prefix, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		own := p.plain
 		if semaphores {
-			own = p.sharedKind(keyspace.Permits, 1, 1)
+			own = p.SharedKind(keyspace.Permits, 1, 1)
 			all = append(all, p.newName(name+"\x00", name, k, own))
 		}
 		all = append(all, p.newName(name, name, k, own))
@@ -46,12 +46,12 @@ func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 			for _, n := range all {
 				visits := 0
 				for own := range n.sub.names() {
-					if visits++; own.name != n.name {
-						t.Errorf("%s is told of the subscription of %s", own.name, n.name)
+					if visits++; own.Name != n.Name {
+						t.Errorf("%s is told of the subscription of %s", own.Name, n.Name)
 					}
 				}
 				if want := len(all) / names; visits != want {
-					t.Fatalf("%s: %d lines are told of its subscription, want %d", n.name, visits, want)
+					t.Fatalf("%s: %d lines are told of its subscription, want %d", n.Name, visits, want)
 				}
 			}
 		})

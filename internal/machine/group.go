@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -21,13 +21,13 @@ import (
 // names or wanted them. A name leaves the group with the first answer, or when nobody
 // wants it any more. Guarded by the core's mutex.
 type group struct {
-	p      *process
-	names  []*localName
-	asking *request // the newest that was sent
+	p      *Process
+	names  []*Name
+	Asking *Request // the newest that was sent
 }
 
-// enterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
-func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters []*waiter, now clock.Instant) *group {
+// EnterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
+func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *group {
 	g := &group{p: p}
 	for i, name := range names {
 		n := p.newName(name, name, keys[i], p.plain)
@@ -42,18 +42,18 @@ func (p *process) enterTogether(names []string, keys []*keyspace.Keys, waiters [
 	return g
 }
 
-// unused is nil where nobody in this process has to do with any of the names.
-func (p *process) unused(names []string, try bool, now clock.Instant) (err error) {
-	if p.closed {
+// Unused is nil where nobody in this process has to do with any of the names.
+func (p *Process) Unused(names []string, try bool, now clock.Instant) (err error) {
+	if p.Closed {
 		return wire.ErrClosed
 	}
 	for _, name := range names {
 		n := p.names[name]
 		if n != nil && try && n.busy() {
-			return n.held(now)
+			return n.Held(now)
 		}
 		if n != nil {
-			err = errOneByOne
+			err = ErrOneByOne
 		}
 	}
 	return err
@@ -63,32 +63,32 @@ func (p *process) unused(names []string, try bool, now clock.Instant) (err error
 // time, or once more, with the same ids.
 func (g *group) ask(now clock.Instant) {
 	call := driver.Call{Script: script.MultiLock}
-	var carried []*request
+	var carried []*Request
 	for _, n := range g.names {
 		if n.group != g {
 			continue
 		}
 		t := n.tenure
-		r := &request{
-			call: n.callFor(script.Lock, []string{t.id}), local: n, tenure: t,
-			sent: now, attempt: g.p.attempt(), onAnswer: (*request).lockAnswered,
+		r := &Request{
+			Call: n.callFor(script.Lock, []string{t.Id}), Local: n, Tenure: t,
+			Sent: now, Attempt: g.p.Attempt(), OnAnswer: (*Request).lockAnswered,
 		}
 		if t.firstSent == 0 {
 			t.firstSent = now
 		}
 		n.askAt = 0
 		t.openLocks++
-		n.asking = r
-		call.Keys, call.Args = append(call.Keys, r.call.Keys...), append(call.Args, t.id)
+		n.Asking = r
+		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.Id)
 		carried = append(carried, r)
 	}
-	g.asking = &request{call: call, parts: carried, sent: now, attempt: carried[0].attempt}
-	g.p.host.send(g.asking)
+	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}
+	g.p.Host.Send(g.Asking)
 }
 
-// shareOf is what an answer of multi_lock says of the name at i: its own grant,
+// ShareOf is what an answer of multi_lock says of the name at i: its own grant,
 // or how it stands with the one that is not to be had, and "passed" of the others.
-func shareOf(reply []string, i, n int) ([]string, error) {
+func ShareOf(reply []string, i, n int) ([]string, error) {
 	switch {
 	case len(reply) >= 2 && reply[0] == "not all":
 		if reply[1] == strconv.Itoa(i+1) {
@@ -103,11 +103,11 @@ func shareOf(reply []string, i, n int) ([]string, error) {
 
 // leaveGroup makes a name go on without the others, if it is in a group. A caller
 // that wanted all names at once has to ask one by one.
-func (n *localName) leaveGroup() bool {
+func (n *Name) leaveGroup() bool {
 	if n.group == nil {
 		return false
 	}
 	n.group = nil
-	n.answerTries(func() error { return errOneByOne })
+	n.answerTries(func() error { return ErrOneByOne })
 	return true
 }

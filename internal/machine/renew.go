@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"cmp"
@@ -14,18 +14,18 @@ import (
 // renew sends a renewal, also if one is in flight. The next is due a sixth of the
 // ttl later, so two may fail before the deadline. One without an answer has failed by
 // then. A tenure that is over is not renewed: the next step ends it.
-func (n *localName) renew(t *tenure, now clock.Instant) {
+func (n *Name) renew(t *Tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return
 	}
 	pause := n.renewInterval(t)
-	next := alignRenewal(now.Add(pause-n.p.jitter(pause/10)), t.ttl)
-	if t.renewal != nil && t.renewal.unsent {
+	next := alignRenewal(now.Add(pause-n.P.Jitter(pause/10)), t.ttl)
+	if t.renewal != nil && t.renewal.Unsent {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
 	t.renewAt = next
-	if n.kind.noRenew {
+	if n.Kind.NoRenew {
 		t.verifySince = now
 	}
 	if n.heldWithoutRenewal() {
@@ -33,37 +33,37 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		return
 	}
 	t.renewal = n.sendRenewal(t, now)
-	t.expiry = max(t.expiry, now.Add(n.kind.ttl))
+	t.expiry = max(t.expiry, now.Add(n.Kind.Ttl))
 	t.minHold.sent(t.renewal, now)
 }
 
-// setOut is called when a renewal that waited for a pipeline leaves: its life begins now. It reports
+// SetOut is called when a renewal that waited for a pipeline leaves: its life begins now. It reports
 // false if it is not to be sent any more: the lock key is to end, by the waiter that stops, or by
 // an adopter.
-func (r *request) setOut(now clock.Instant) bool {
-	t := r.tenure
+func (r *Request) SetOut(now clock.Instant) bool {
+	t := r.Tenure
 	if t.phase != holding {
 		return false
 	}
-	r.sent, r.unsent = now, false
-	t.expiry = max(t.expiry, now.Add(r.local.kind.ttl))
+	r.Sent, r.Unsent = now, false
+	t.expiry = max(t.expiry, now.Add(r.Local.Kind.Ttl))
 	t.minHold.sent(r, now)
 	t.reserves(r)
 	return true
 }
 
 // patienceToRenew is how long one renewal may take.
-func (n *localName) patienceToRenew(t *tenure, now clock.Instant) time.Duration {
-	return min(max(min(t.ends().Sub(now), t.ttl/2), 50*time.Millisecond), longestRenewal)
+func (n *Name) patienceToRenew(t *Tenure, now clock.Instant) time.Duration {
+	return min(max(min(t.Ends().Sub(now), t.ttl/2), 50*time.Millisecond), LongestRenewal)
 }
 
-const longestRenewal = 3 * time.Second
+const LongestRenewal = 3 * time.Second
 
-func (n *localName) sendRenewal(t *tenure, now clock.Instant) *request {
+func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {
 	args, minTTL := n.renewArgs(t, now, 0)
-	r := n.p.sendScript(script.Renew, n, t, now, args, (*request).renewAnswered)
+	r := n.P.sendScript(script.Renew, n, t, now, args, (*Request).renewAnswered)
 	r.minTTL = minTTL
-	if !r.unsent {
+	if !r.Unsent {
 		t.reserves(r)
 	}
 	return r
@@ -71,14 +71,14 @@ func (n *localName) sendRenewal(t *tenure, now clock.Instant) *request {
 
 // renewArgs are the arguments of a renewal that reserves at least that number of tokens, and
 // the minTTL among them.
-func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
-	args = []string{t.id}
+func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
+	args = []string{t.Id}
 	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
-	if n.kind.shared() && t.turns > 0 {
+	if n.Kind.Shared() && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}
-	if n.kind.isShrunk() {
-		return n.kind.withFormerIDs(append(args, "0"), n.shard), 0
+	if n.Kind.isShrunk() {
+		return n.Kind.withFormerIDs(append(args, "0"), n.shard), 0
 	}
 	if wanted > 0 || minTTL > 0 || now >= t.fenceRenewedAt.Add(fenceEvery) {
 		args = append(args, wire.Itoa(wanted))
@@ -90,7 +90,7 @@ func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args 
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
-func (n *localName) renewSoon(t *tenure, now clock.Instant) {
+func (n *Name) renewSoon(t *Tenure, now clock.Instant) {
 	if t.renewal == nil && (t.failures == 0 || now >= t.renewAt) {
 		n.renew(t, now)
 	}
@@ -100,8 +100,8 @@ func (n *localName) renewSoon(t *tenure, now clock.Instant) {
 // than it must.
 const fenceEvery = time.Hour
 
-func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.local, r.tenure
+func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.Local, r.Tenure
 	slack := t.slack(now)
 	if r.reserving {
 		t.reservations--
@@ -110,7 +110,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
-	defer func() { n.p.host.answer(r, err) }()
+	defer func() { n.P.Host.Answer(r, err) }()
 	if t.renewal == r {
 		t.renewal = nil
 	}
@@ -118,35 +118,35 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		return // it has ended meanwhile, or has another id: harmless
 	}
 	switch {
-	case now >= t.ends(): // never revived
-	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < n.p.waitReplicas:
+	case now >= t.Ends(): // never revived
+	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.P.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
 	case err == nil && a.Word == "renewed":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.kind.ttl, now)
+		t.minHold.renewed(r, n.Kind.Ttl, now)
 		t.tokens.Add(a.Base, a.Size)
 		n.acknowledged(t, r)
 		n.idReplaced()
-		if len(r.call.Args) > 1 {
-			t.fenceRenewedAt = r.sent
+		if len(r.Call.Args) > 1 {
+			t.fenceRenewedAt = r.Sent
 		}
-		if n.sub.confirmedBefore(r.sent) {
+		if n.sub.confirmedBefore(r.Sent) {
 			t.recallSure = true
-		} else if n.sub.confirmed { // a recall may have been missed since it ran
+		} else if n.sub.Confirmed { // a recall may have been missed since it ran
 			t.renewAt = min(t.renewAt, now)
 		}
 		if a.Waiting > 0 {
 			n.recalled(t)
 		}
 		n.renewForRecalls(t, now)
-		n.p.host.note(event{what: renewed, name: n.name, remaining: t.ends().Sub(now), replicas: r.acked, slack: slack})
+		n.P.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && a.Word == "kept":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.kind.ttl, now)
+		t.minHold.renewed(r, n.Kind.Ttl, now)
 		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.jitter(50*time.Millisecond)))
-		n.p.host.note(event{what: renewed, name: n.name, remaining: t.ends().Sub(now), replicas: r.acked, slack: slack})
+		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.P.Jitter(50*time.Millisecond)))
+		n.P.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 		n.lose(t, a, now)
 	case err == nil && a.Word == "revoked":
@@ -157,50 +157,50 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		}
 		n.renewFailed(t, err, now)
 		if !t.confirmed {
-			n.confirmFailed(err, r.sent, now)
+			n.confirmFailed(err, r.Sent, now)
 		}
 	}
 	n.stopRenewing(t)
 	n.step(now)
 }
 
-func (n *localName) renewFailed(t *tenure, err error, now clock.Instant) {
-	if t.failures++; n.kind.isShrunk() {
-		n.kind.shrunk.lastErr = err
+func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
+	if t.failures++; n.Kind.isShrunk() {
+		n.Kind.Shrunk.LastErr = err
 	}
 	n.retryRenewal(t, now)
-	n.p.host.note(event{what: renewFailed, name: n.name, err: err, remaining: t.ends().Sub(now), slack: t.slack(now)})
+	n.P.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
 }
 
 // retryRenewal makes what failed be sent again, the sooner the less often it failed.
-func (n *localName) retryRenewal(t *tenure, now clock.Instant) {
+func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.jitter(backoff)))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.P.Jitter(backoff)))
 }
 
 // renewForRecalls asks Redis once a second whether another client waits, while a recall
 // would be missed and callers here go on.
-func (n *localName) renewForRecalls(t *tenure, now clock.Instant) {
-	if n.sub.wanted && !n.sub.confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.jitter(time.Second/2)))
+func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
+	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.P.Jitter(time.Second/2)))
 	}
 }
 
 // lose ends a tenure that Redis does not know any more.
-func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
-	why := cause(a.Ending())
+func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
+	why := Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
-	n.p.end(t, now)
-	n.p.cancelStaleID(a.Holder, now)
+	n.P.end(t, now)
+	n.P.cancelStaleID(a.Holder, now)
 	if why != stolen {
-		n.p.renewAllSoon(now) // it may not be alone
+		n.P.renewAllSoon(now) // it may not be alone
 	}
-	if n.kind.isShrunk() { // one of its ids was stolen, another may stand
+	if n.Kind.isShrunk() { // one of its ids was stolen, another may stand
 		n.cleanUp(t, now)
 	}
 	if u != nil {
-		u.finish(&lost{name: n.name, token: u.token, cause: why, reason: a.Reason}, now)
+		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: a.Reason}, now)
 	}
 }
 
@@ -208,7 +208,7 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 // its end shows that another server may be the master, long before a renewal
 // would. Brief leases open none, nor do those of a Cluster, where each name would
 // need its own.
-func (n *localName) subscribeAt(t *tenure) clock.Instant {
+func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 	if n.sub.wanted || n.shard != "" {
 		return clock.Never
 	}
@@ -218,30 +218,30 @@ func (n *localName) subscribeAt(t *tenure) clock.Instant {
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:
 // half of the servers of a Cluster may answer and the other half not, again and
 // again.
-func (p *process) renewAllSoon(now clock.Instant) {
+func (p *Process) renewAllSoon(now clock.Instant) {
 	if p.renewedAllAt > now {
 		return // it is going to be
 	}
 	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // a tenth of Redis at most
-	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.ttl/6)))
-	p.later(p.renewedAllAt, now, p.renewAll)
+	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.Ttl/6)))
+	p.Later(p.renewedAllAt, now, p.renewAll)
 }
 
 // renewAll renews all that is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
-func (p *process) renewAll(now clock.Instant) {
-	if p.closed {
+func (p *Process) renewAll(now clock.Instant) {
+	if p.Closed {
 		return
 	}
 	p.renewedAllAt = now
-	var held []*tenure
+	var held []*Tenure
 	for _, n := range p.names {
-		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < p.netFailureOver) {
+		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < p.netFailureOver) {
 			held = append(held, t)
 		}
 	}
-	slices.SortFunc(held, func(a, b *tenure) int { // by id where that is the same, so that simulated time repeats itself
-		return cmp.Or(cmp.Compare(a.ends(), b.ends()), cmp.Compare(a.id, b.id))
+	slices.SortFunc(held, func(a, b *Tenure) int { // by id where that is the same, so that simulated time repeats itself
+		return cmp.Or(cmp.Compare(a.Ends(), b.Ends()), cmp.Compare(a.Id, b.Id))
 	})
 	for _, t := range held {
 		t.local.renew(t, now)
@@ -257,8 +257,8 @@ type orphan struct {
 
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
-func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
-	patience := n.p.repairOrphans
+func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
+	patience := n.P.RepairOrphans
 	if patience == 0 {
 		return
 	}
@@ -270,16 +270,16 @@ func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.ttl.Milliseconds())}, (*request).repairAnswered)
+	n.P.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.P.Ttl.Milliseconds())}, (*Request).repairAnswered)
 }
 
-func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
-	n := r.local
+func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
+	n := r.Local
 	switch {
 	case err != nil:
-		n.p.host.warn("holdfast: could not give the orphaned key an expiry", "name", n.name, "error", err)
+		n.P.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
 	case a.Word == "repaired":
-		n.p.host.warn("holdfast: gave a key without an expiry one", "name", n.name, "ttl", n.p.ttl)
-		n.p.host.note(event{what: repaired, name: n.name})
+		n.P.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.P.Ttl)
+		n.P.Host.Note(Event{What: repaired, Name: n.Name})
 	}
 }

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 // Renewing all of 10,000 names is one input, for which the mutex is held.
 func BenchmarkRenewAll(b *testing.B) {
-	p, h := newTestProcess(settings{})
+	p, h := newTestProcess(Settings{})
 	now := clock.Instant(time.Hour)
-	held := make([]*tenure, 10_000)
+	held := make([]*Tenure, 10_000)
 	for i := range held {
 		name := fmt.Sprint("name-", i)
-		k, err := keyspace.KeysOf(p.prefix, name)
+		k, err := keyspace.KeysOf(p.Prefix, name)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		h.sent = h.sent[:0]
 		for _, t := range held {
 			t.renewal = nil
-			t.prolong(now, 15*time.Second, p.jitter)
+			t.prolong(now, 15*time.Second, p.Jitter)
 		}
 		b.StartTimer()
 		p.renewAll(now)

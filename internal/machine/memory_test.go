@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 
 // A Client remembers a bounded number of ids, and each id for a bounded time.
 func TestIDsAreRememberedInBounds(t *testing.T) {
-	p, _ := newTestProcess(settings{})
-	now, n := clock.Instant(0), &localName{}
-	for what, of := range map[string]*memory.For[*localName]{"given up": &p.givenUpIDs, "past": &p.endedIDs, "exported": &p.exportedIDs} {
+	p, _ := newTestProcess(Settings{})
+	now, n := clock.Instant(0), &Name{}
+	for what, of := range map[string]*memory.For[*Name]{"given up": &p.givenUpIDs, "past": &p.endedIDs, "exported": &p.exportedIDs} {
 		of.Add("first", n, now, time.Hour)
 		for i := range 1 << 16 {
 			of.Add(fmt.Sprint(i), n, now, time.Hour)
@@ -28,9 +28,9 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 // Ids of a name share a line while the name is in use. Of a name that is not in use nothing
 // is kept, and never of more names than there is room for.
 func TestRememberedNamesAreForgotten(t *testing.T) {
-	p, _ := newTestProcess(settings{})
-	bare := func(name string, at time.Duration) *localName {
-		return (&localName{p: p, name: name, kind: p.sharedKind(keyspace.Reader, 1, wholeCapacity)}).remembered(clock.Instant(0).Add(at))
+	p, _ := newTestProcess(Settings{})
+	bare := func(name string, at time.Duration) *Name {
+		return (&Name{P: p, Name: name, Kind: p.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {

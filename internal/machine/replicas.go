@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -12,8 +12,8 @@ import (
 // other writes. See docs/protocol.md.
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
-func (n *localName) confirm(t *tenure, now clock.Instant) {
-	patience := n.p.patience()
+func (n *Name) confirm(t *Tenure, now clock.Instant) {
+	patience := n.P.Patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
 		n.unconfirmedSince = 0 // it failed before a long wait in the queue
 	}
@@ -21,41 +21,41 @@ func (n *localName) confirm(t *tenure, now clock.Instant) {
 	case n.waiters.n == 0:
 		n.sendRelease(now)
 	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
-		n.giveBackUnconfirmed(wire.Failure(n.name, wire.ErrUnreachable, n.lastErr), now)
+		n.giveBackUnconfirmed(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr), now)
 	default:
 		n.renewSoon(t, now)
 	}
 }
 
 // giveBackUnconfirmed gives a grant back, and rejects the waiters.
-func (n *localName) giveBackUnconfirmed(err error, now clock.Instant) {
+func (n *Name) giveBackUnconfirmed(err error, now clock.Instant) {
 	n.unconfirmedSince = 0
 	n.reject(err)
 	n.sendRelease(now)
 }
 
 // confirmFailed: it is unknown whether the replicas have the grant.
-func (n *localName) confirmFailed(err error, since, now clock.Instant) {
+func (n *Name) confirmFailed(err error, since, now clock.Instant) {
 	if n.unconfirmedSince == 0 {
 		n.unconfirmedSince = since
 	}
 	n.lastErr = err
 	if !wire.Transient(err) {
-		n.giveBackUnconfirmed(wire.Failure(n.name, nil, err), now)
+		n.giveBackUnconfirmed(wire.Failure(n.Name, nil, err), now)
 	}
 }
 
 // acknowledged notes that enough replicas have what was renewed.
-func (n *localName) acknowledged(t *tenure, r *request) {
-	t.replicas.Store(int32(r.acked))
+func (n *Name) acknowledged(t *Tenure, r *Request) {
+	t.Replicas.Store(int32(r.Acked))
 	t.confirmed, n.unconfirmedSince = true, 0
 }
 
 // tooFewReplicas: the master renewed, and too few replicas have it. A grant is given
 // back; what is held is renewed again until its deadline, and never undone.
-func (n *localName) tooFewReplicas(r *request, a wire.Answer, now clock.Instant) {
-	t := r.tenure
-	err := &tooFewReplicas{name: n.name, want: n.p.waitReplicas, got: r.acked, connected: r.connected}
+func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
+	t := r.Tenure
+	err := &TooFewReplicas{Name: n.Name, Want: n.P.WaitReplicas, Got: r.Acked, Connected: r.Connected}
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}

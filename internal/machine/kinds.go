@@ -1,0 +1,185 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// Kind is how a call asks for a name. Most calls of Lock have the kind of their process, and
+// share a local name, its tenure and its id. An id has one owner, one ttl and one weight, so
+// each call that differs in these has a kind and a local name of its own, with one waiter.
+type Kind struct {
+	Owner   string        // label of its tenures
+	Ttl     time.Duration // how long the lock key lives after each grant and renewal
+	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew; instead of renewing the process asks
+	lingers bool          // an idle tenure is kept for a while
+	First   *FirstLock    // asks in place of lock; nil: lock does
+	Term    *electionTerm // of an Election; nil: it is no term
+	tail    string        // what its ids end with
+
+	// A lock of a shared kind has a capacity, and each holder takes a part of it, its weight.
+	// Its tenure has one turn, and is not recalled.
+	Letter      byte // of its ids, see keyspace; 0: a Mutex
+	weight      int64
+	capacity    int64
+	keys        []string // lock, fence, queue, holders, and of a semaphore the size key
+	renewalID   string   // the id that renewalKeys is for
+	renewalKeys []string // the keys of its renewals
+	Shrunk      shrunk
+}
+
+// FirstLock is a lock by another script: to adopt a hold, to steal a name, or to begin a tick.
+type FirstLock struct {
+	Script *driver.Script
+	Args   []string // behind the id
+	Victim Victim   // of a steal
+}
+
+// Victim is a tenure that Mutex.Steal ends, and why.
+type Victim struct{ Id, Hash, Reason string }
+
+// electionTerm is what a tenure of an Election has proclaimed.
+type electionTerm struct {
+	nextAnnouncement clock.Timer // of the same term
+	proclaims        int64       // counts what it has proclaimed
+	proclaimed       string      // the newest of these
+}
+
+// DedicatedKind is that of a call with an owner or a ttl of its own.
+func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
+	return &Kind{Owner: owner, Ttl: ttl, tail: keyspace.Tail(ttl, owner)}
+}
+
+// CandidateKind is that of a candidate: its value stands in its ids.
+func (p *Process) CandidateKind(value string) *Kind {
+	k := p.DedicatedKind(value, p.Settings.Ttl)
+	k.Term = &electionTerm{}
+	return k
+}
+
+// SharedKind is that of a call for a part of a capacity.
+func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
+	return &Kind{
+		Owner: p.Settings.Owner, Ttl: p.Settings.Ttl, Letter: letter, weight: weight, capacity: capacity,
+		tail: keyspace.SharedTail(p.Settings.Ttl, letter, weight, p.Settings.Owner),
+	}
+}
+
+// WholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
+// reader it is 1.
+const WholeCapacity = protocol.MaxSize
+
+// Shared reports whether it is a shared kind.
+func (k *Kind) Shared() bool { return k.capacity > 0 }
+
+// size is that of a semaphore; else 0.
+func (k *Kind) size() int {
+	if k.Letter == keyspace.Permits {
+		return int(k.capacity)
+	}
+	return 0
+}
+
+// setKeys notes the keys of the scripts of a shared kind.
+func (k *Kind) setKeys(keys *keyspace.Keys) {
+	switch k.Letter {
+	case 0:
+	case keyspace.Permits:
+		k.keys = keys.WithSize()
+	default:
+		k.keys = keys.WithHolders()
+	}
+}
+
+// newest is the value that a term proclaimed last, or was campaigned with.
+func (k *Kind) newest() string {
+	if k.Term.proclaims > 0 {
+		return k.Term.proclaimed
+	}
+	return k.Owner
+}
+
+// ErrNotShared is what only a lease of a Mutex can.
+func ErrNotShared(name, what string) error {
+	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
+}
+
+// callFor is a run of a script on a name: of the one that does this for its kind.
+func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
+	k := n.Kind
+	if !k.Shared() {
+		return driver.Call{Script: s, Keys: n.keysFor(s, args), Args: args}
+	}
+	switch s {
+	case script.Lock:
+		return driver.Call{Script: script.SharedLock, Keys: k.keys, Args: args}
+	case script.Unlock, script.Cancel:
+		s = script.SharedUnlock
+	case script.Held:
+		return driver.Call{Script: script.SharedHeld, Keys: []string{k.keys[3], n.Keys.Lock(), n.Keys.RevocationOf(args[0])}, Args: args}
+	case script.Renew:
+		return driver.Call{Script: script.SharedRenew, Keys: k.keysToRenew(n.Keys, args[0]), Args: args}
+	}
+	return driver.Call{Script: s, Keys: k.keys[:4], Args: args}
+}
+
+// keysToRenew are the keys of a renewal, which comes often.
+func (k *Kind) keysToRenew(keys *keyspace.Keys, id string) []string {
+	if k.renewalID != id {
+		k.renewalID, k.renewalKeys = id, slices.Concat(k.keys[:4], []string{keys.RevocationOf(id)})
+	}
+	return k.renewalKeys
+}
+
+// Renews reports whether a script prolongs a tenure.
+func Renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
+
+// tooMany: the caller asks for more permits than there are.
+func (n *Name) tooMany(a wire.Answer) {
+	n.notInRedis()
+	n.reject(TooMany(n.Name, n.Kind.weight, a.Capacity))
+}
+
+// noteSize tells, once for each size of a name, that another one counts than was stated.
+func (n *Name) noteSize(a wire.Answer) {
+	c, k := n.P, n.Kind
+	if a.Capacity == 0 || k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
+		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
+		return
+	}
+	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {
+		c.reportedSizes = map[string]int64{}
+	}
+	c.reportedSizes[n.Name] = a.Capacity
+	c.Host.Warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.Name, "asked", k.capacity, "actual", a.Capacity)
+	c.Host.Note(Event{What: SizeMismatch, Name: n.Name, Asked: int(k.capacity), Actual: int(a.Capacity)})
+}
+
+// otherKind: the name is in use as something else. Nobody here can have it.
+func (n *Name) otherKind(a wire.Answer) {
+	n.notInRedis()
+	n.reject(&AnotherKind{Name: n.Name, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
+}
+
+// notInRedis: nothing of the tenure that was refused stands in Redis.
+func (n *Name) notInRedis() {
+	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
+		n.tenure.sentWait = false
+	}
+}
+
+func TooMany(name string, n, size int64) error {
+	return fmt.Errorf("%w: asked for %d of %s, which has %d", wire.ErrSize, n, name, size)
+}
+
+// maxSizes bounds for how many names a Client remembers which size it has told.
+const maxSizes = 1024
