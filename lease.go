@@ -216,7 +216,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *machine.Turn {
 		if !ok {
 			return nil
 		}
-		if n := nearest.turn.Local; n.P == c.process && n.Name == name {
+		if c.process.Has(nearest.turn, name) {
 			return nearest.turn
 		}
 		ctx = nearest.parent

@@ -1,12 +1,16 @@
 package machine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/memory"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Process is what a Client knows of its names, and decides about them. It does no I/O and reads
@@ -133,4 +137,256 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 		return 0
 	}
 	return time.Duration(p.Random() % uint64(d))
+}
+
+// Request is one run of a script on its way. An answer may come after seconds, twice or
+// never: the state decides what it still means. The request only has what it was about.
+type Request struct {
+	Call      driver.Call
+	Local     *Name
+	Tenure    *Tenure       // whose id it speaks of
+	minTTL    time.Duration // of a renewal: how long the lock key has to live, beyond the ttl
+	Part      *ballot.Call  // what a node of a quorum is to answer; nil: it is no such request
+	Sent      clock.Instant // read before it was sent: what the answer proves begins here
+	Attempt   time.Duration
+	Waits     bool          // a caller that blocks was here when it was noted
+	Unsent    bool          // a renewal that no pipeline has taken yet
+	reserving bool          // counted among the reservations of its tenure
+	WholeOnly bool          // it does not fall back to the lock key only
+	extendBy  time.Duration // a renewal by Lease.Extend; else 0
+	HeldUntil clock.Instant // of a check: until when the name is ours, as Redis says; 0: no answer yet
+	OnAnswer  func(r *Request, a wire.Answer, err error, now clock.Instant)
+	Parts     []*Request // locks of several names that travel as this one; see group
+
+	Acked, Connected int // replicas: of a renewal with WaitReplicas
+}
+
+// HandleAnswer takes an answer, or the reason why there is none.
+func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
+	if p.Closed {
+		if id := r.lockedID(); id != "" && p.exportedIDs.Of(id) == nil { // it may have run after its cancel
+			p.LateCleanups = append(p.LateCleanups, p.endCall(id, r.Local, script.Cancel, now))
+		}
+		return
+	}
+	err = r.Explained(err)
+	if err == nil {
+		p.LastAnswer = now
+	}
+	if err != nil && wire.MayHaveMoved(err) {
+		p.NetFailed = true
+	} else if p.NetFailed {
+		// The store answers again, perhaps another server than before: a renewal
+		// shows now what it does not know of us.
+		p.NetFailed, p.netFailureOver = false, now
+		p.renewAllSoon(now)
+	}
+	if a.Refused != "" {
+		p.refusedToPublish(a.Refused, now)
+	}
+	r.OnAnswer(r, a, err, now)
+}
+
+// Explained is an error as people are to read it.
+func (r *Request) Explained(err error) error {
+	err = wire.WithoutContext(err)
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, r.Call.Keys[0])
+	}
+	return err
+}
+
+// lockedID is the id that a request may have put into the lock key or the queue, if any.
+func (r *Request) lockedID() string {
+	switch r.Call.Script {
+	case script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock:
+		return r.Call.Args[0]
+	case script.Unlock:
+		if len(r.Call.Args) > 2 {
+			return r.Call.Args[2]
+		}
+	case script.Cooldown:
+		return r.Call.Args[4]
+	}
+	return ""
+}
+
+// MayBeContended reports whether others may want the name: a script for several names does not
+// do it then.
+func (r *Request) MayBeContended() bool {
+	n, t := r.Local, r.Tenure
+	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: somebody waits
+}
+
+// GoAlone notes that the script for several names has left this one out.
+func (n *Name) GoAlone() { n.notBatched = true }
+
+// keysFor are the keys of a script that speaks of this name.
+func (n *Name) keysFor(s *driver.Script, args []string) []string {
+	switch {
+	case s == script.Adopt || s == script.Take:
+		return n.Keys.WithRevocation()
+	case s == script.Held:
+		return []string{n.Keys.Lock(), n.Keys.Revocation()}
+	case s == script.OnceLock:
+		return append(n.Keys[:], n.Keys.WithOnce()[1])
+	case s != script.Renew:
+		return n.Keys[:]
+	case n.renewKeys == nil: // it comes often, and is asked again and again
+		n.renewKeys = n.Keys.ToRenew()
+	}
+	if len(args) > 1 {
+		return n.renewKeys
+	}
+	return n.renewKeys[:3]
+}
+
+// sendScript notes a request; it goes out when the mutex is released. It is sent
+// after now was read, so now is a safe start for what it will prove.
+func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Instant, args []string, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
+	r := &Request{
+		Call:     n.callFor(s, args),
+		Local:    n,
+		Tenure:   t,
+		Sent:     now,
+		Attempt:  p.Attempt(),
+		Waits:    n.waiters.anyBlocking(),
+		OnAnswer: answered,
+	}
+	if s == script.Renew || s == script.Held {
+		r.Attempt = n.patienceToRenew(t, now)
+	}
+	r.Unsent = s == script.Renew && t.confirmed // else a caller waits for it: it has a WAIT of its own
+	p.Host.Send(r)
+	return r
+}
+
+// The errors and events of a process. publish.go makes the public ones of them.
+
+// Cause is why a lease was lost.
+type Cause string
+
+const (
+	expired      Cause = "expired"
+	taken        Cause = "taken"
+	gone         Cause = "gone"
+	closed       Cause = "closed"
+	maxHold      Cause = "max hold"
+	revoked      Cause = "revoked"
+	stolen       Cause = "stolen"
+	exportedAway Cause = "exported"
+)
+
+// Lost is how a lease ended without a release.
+type Lost struct {
+	Name   string
+	Token  int64
+	Cause  Cause
+	Reason string // given to Revoke or Steal
+}
+
+// Held is what a call gets that does not wait.
+type Held struct {
+	Name              string
+	Owner             string
+	Foreign, Cooldown bool
+	Remaining         time.Duration
+	Waiters           int
+}
+
+// AnotherKind means that the name is locked as another kind than was asked for.
+type AnotherKind struct {
+	Name   string
+	Kind   byte // of the id, see keyspace; 0: a mutex
+	Size   int
+	Answer wire.Answer
+}
+
+// BadName means that a name cannot be a key.
+type BadName struct{ Name, Reason string }
+
+// OtherTenure means that the tenure to steal from does not hold the name.
+type OtherTenure struct{ Name, Tenure, Holder string }
+
+// TooSlow means that a grant was over when its answer came.
+type TooSlow struct {
+	Name           string
+	Ttl, RoundTrip time.Duration
+}
+
+// TooFewReplicas means that fewer replicas than asked for have acknowledged a grant.
+type TooFewReplicas struct {
+	Name                 string
+	Want, Got, Connected int
+}
+
+func (f *Lost) Error() string           { return "lost: " + string(f.Cause) }
+func (f *Held) Error() string           { return "held by " + f.Owner }
+func (f *AnotherKind) Error() string    { return "another kind" }
+func (f *BadName) Error() string        { return f.Reason }
+func (f *OtherTenure) Error() string    { return "another tenure" }
+func (f *TooSlow) Error() string        { return "too slow" }
+func (f *TooFewReplicas) Error() string { return "too few replicas" }
+
+var (
+	// ErrOneByOne: the names can't be asked for at once.
+	ErrOneByOne = errors.New("holdfast: these names must be asked for one by one")
+
+	// ErrNoLongerDue: between our inspect and our lock another has begun the tick, or has set a
+	// schedule, or the tick is over.
+	ErrNoLongerDue = errors.New("holdfast: not due any more")
+
+	ErrReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
+
+	errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
+		"now the name is free or has another holder")
+)
+
+// Happening is what an event is about.
+type Happening int
+
+const (
+	Queueing Happening = iota
+	TurnGranted
+	RecalledName
+	LeaseReleased
+	LeaseLost
+	Renewed
+	RenewFailed
+	SubscriptionConfirmed
+	SubscriptionBroken
+	SizeMismatch
+	repaired
+)
+
+// Source is how a waiter learned of its grant.
+type Source string
+
+const (
+	sourceAnswer Source = "answer"
+	sourcePush   Source = "push"
+	sourcePoll   Source = "poll"
+	sourceTurn   Source = "turn"
+)
+
+// Event is what has happened. It has the fields that its happening needs.
+type Event struct {
+	What      Happening
+	Name      string
+	Token     int64
+	Kind      byte
+	Took      time.Duration // the wait until a grant, or how long the name was held
+	Source    Source
+	Position  int
+	Holder    string
+	Remaining time.Duration
+	Joined    bool
+	Cause     Cause
+	Reason    string
+	At        clock.Instant // the end of a lost lease
+	Replicas  int
+	Slack     float64
+	Err       error
+	Asked     int
+	Actual    int
 }

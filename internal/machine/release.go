@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -195,3 +197,291 @@ func (n *Name) unlockArgs(id, fresh string) []string {
 	}
 	return []string{id}
 }
+
+// cleanup is a script that only removes state that the client no longer owns. It is
+// repeated until Redis answers, or until the keys have expired by themselves.
+type cleanup struct {
+	p           *Process
+	call        driver.Call
+	local       *Name
+	until       clock.Instant
+	coolUntil   clock.Instant // until when the name cools down; 0: it does not
+	wait        time.Duration // before the next try
+	timer       clock.Timer   // of the next try
+	asking      *Request      // the newest: a lock may have run after one before it
+	lockKeyOnly bool          // the lock key is done, not the queue
+	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
+	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
+	removal     *Removal      // what a call may wait for; nil: none does
+}
+
+// cleanUp starts a script that ends an id: the first of args.
+func (p *Process) cleanUp(s *driver.Script, n *Name, now, until clock.Instant, args []string) *cleanup {
+	return p.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
+}
+
+func (p *Process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
+	e.p, e.wait = p, 10*time.Millisecond
+	e.timer = clock.Timer{Fire: e.send}
+	p.cleanups[e] = struct{}{}
+	e.send(now)
+	return e
+}
+
+// Removal is a cleanup that a call may wait for.
+type Removal struct {
+	Ended bool
+	of    *Turn // whose end is announced then; nil: it is not
+}
+
+// awaited lets a call wait for a new cleanup.
+func (e *cleanup) awaited() *Removal {
+	e.removal = &Removal{}
+	return e.removal
+}
+
+func (e *cleanup) send(now clock.Instant) {
+	if e.p.Closed {
+		return
+	}
+	e.p.Schedule.Stop(&e.timer)
+	e.updateCooldown(now)
+	e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
+	e.asking.Call.Keys, e.asking.WholeOnly = e.call.Keys, e.lockKeyOnly
+}
+
+// updateCooldown computes again how long the cool-down lasts.
+func (e *cleanup) updateCooldown(now clock.Instant) {
+	if e.coolUntil > 0 {
+		e.call.Script, e.call.Args = e.local.endScript(e.call.Args[0], "", e.coolUntil, now)
+	}
+}
+
+func (e *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
+	switch {
+	case e.asking != r: // it was sent once more, or is dropped
+		return
+	case err == nil && a.Word == "again":
+		e.send(now)
+		return
+	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
+		e.lockKeyOnly = e.lockKeyOnly || err == nil
+		e.wait = clock.Backoff(e.wait, len(e.p.cleanups))
+		e.p.Schedule.Set(&e.timer, now.Add(e.wait/2+e.p.Jitter(e.wait)), now)
+		return
+	case err == nil && e.repeatAfter > 0:
+		c := e.p
+		e.confirmed = true
+		c.removalProgress(e.call.Args[0])
+		c.Schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
+		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
+			e.repeatAfter = 0
+		}
+		return
+	case err != nil:
+		e.p.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.Name, "script", e.call.Script.Name, "error", err)
+	}
+	e.end(now)
+}
+
+// end takes a cleanup off the list, done or not.
+func (e *cleanup) end(now clock.Instant) {
+	delete(e.p.cleanups, e)
+	e.asking = nil
+	e.p.Schedule.Stop(&e.timer)
+	e.p.cancels.Remove(e.call.Args[0], e)
+	if r := e.removal; r != nil {
+		r.Ended = true
+		e.p.Host.Done(r)
+		if r.of != nil {
+			r.of.Local.announce(r.of, now)
+		}
+	}
+	e.p.removalProgress(e.call.Args[0])
+}
+
+// cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
+// answered in time the cancel goes out again and again though it is answered: TCP may
+// bring that lock later, by a connection which the client library has long closed, so
+// that its answer never comes.
+func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
+	if e := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
+		e.repeatAfter = time.Second
+	}
+}
+
+// cancelID ends an id of ours that we neither hold nor wait for.
+func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
+	if t := p.tenures[id]; t != nil {
+		t.unlocks++ // it may release what an unlock then finds gone
+	}
+	if minHold := p.minHoldEnd(id); minHold > now {
+		return p.coolDown(id, n, now, minHold)
+	}
+	if e := p.cancels.Of(id); e != nil { // a lock may have run after it
+		e.until, e.confirmed = now.Add(protocol.QueueTTL), false
+		e.send(now)
+		return e
+	}
+	e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
+	if oldest, full := p.cancels.Add(id, e); full {
+		oldest.end(now)
+	}
+	return e
+}
+
+// handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
+func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
+	p.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
+		until: now.Add(n.Kind.Ttl), lockKeyOnly: true,
+	}, now)
+}
+
+// cleanUp ends, in the background, what a tenure has left in Redis.
+func (n *Name) cleanUp(t *Tenure, now clock.Instant) *Removal {
+	if t.inMinHold(now) {
+		return n.P.coolDown(t.Id, n, now, t.minHold.until).awaited()
+	}
+	return n.P.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.Id, "")).awaited()
+}
+
+// coolDown starts the cool-down of a name that an id still holds.
+func (p *Process) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
+	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.Ttl)}, now)
+}
+
+// minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
+// begun.
+func (p *Process) minHoldEnd(id string) clock.Instant {
+	if t := p.tenures[id]; t != nil {
+		return t.minHold.until
+	}
+	return p.minHolds[id]
+}
+
+// rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
+// name away.
+func (p *Process) rememberMinHold(t *Tenure, now clock.Instant) {
+	if t.inMinHold(now) {
+		p.minHolds[t.Id] = t.minHold.until
+		p.Later(t.minHold.until, now, t.minHoldOver)
+	}
+}
+
+func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.P.minHolds, t.Id) }
+
+// endScript is what ends a tenure in Redis: before its MinHold is over by the
+// script cooldown, whose duration is computed again for each try.
+func (n *Name) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
+	if coolUntil > now {
+		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, fresh}
+	}
+	return script.Unlock, n.unlockArgs(id, fresh)
+}
+
+// ShutDown ends all that the process has. It returns what undoes that in Redis, and what was
+// answered before but is to be sent once more.
+func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
+	for _, n := range p.names {
+		calls = append(calls, n.endAll(now)...)
+	}
+	for _, t := range p.tenures {
+		if t.phase == over { // its lease was not released yet
+			calls = append(calls, p.endCall(t.Id, t.local, script.Unlock, now))
+		}
+	}
+	for e := range p.cleanups {
+		e.updateCooldown(now)
+		if e.confirmed {
+			repeats = append(repeats, e.call)
+		} else { // its answer may not come in time
+			calls = append(calls, e.call)
+		}
+	}
+	return calls, repeats
+}
+
+// endAll ends all of a local name and returns the calls that clean up in Redis.
+func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
+	n.reject(wire.ErrClosed)
+	if u := n.turn; u != nil {
+		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: closed}, now)
+	}
+	n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
+	for _, t := range []*Tenure{n.tenure, n.fresh} {
+		if t == nil {
+			continue
+		}
+		switch {
+		case t.phase >= holding:
+			calls = append(calls, n.P.endCall(t.Id, n, script.Unlock, now))
+		case t.firstSent > 0:
+			calls = append(calls, n.P.endCall(t.Id, n, script.Cancel, now))
+		}
+	}
+	if u := n.turn; u != nil && u.Announces() {
+		calls = append(calls, n.announcement(u))
+	}
+	return calls
+}
+
+// endCall is the call of Close that ends an id, by that script unless the name is to cool down.
+func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
+	switch until := p.minHoldEnd(id); {
+	case until > 0:
+		s, args := local.endScript(id, "", until, now)
+		return driver.Call{Script: s, Keys: local.Keys[:], Args: args}
+	case s == script.Unlock:
+		return local.callFor(s, local.unlockArgs(id, ""))
+	}
+	return local.callFor(s, []string{id, local.shard})
+}
+
+// cancelStaleID ends an id that Redis still stores although this process has given it up.
+// It ends only ids that this process remembers: a cloned machine has our client id and
+// leases of its own.
+func (p *Process) cancelStaleID(id string, now clock.Instant) {
+	if t := p.byFormerID[id]; t != nil {
+		t.local.formerIDSeen(t, now)
+	} else if n := p.nameOfID(id); n != nil {
+		p.cancelID(id, n, now)
+	}
+}
+
+// nameOfID is the local name of an id that this process has given up, as far as it remembers.
+func (p *Process) nameOfID(id string) *Name {
+	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
+}
+
+// AwaitRemoval tells the host when Redis knows no more of an id that was given up.
+func (p *Process) AwaitRemoval(t *Tenure) {
+	p.removals[t.Id] = t
+	p.removalProgress(t.Id)
+}
+
+// ForgetRemoval: nobody waits for that any more.
+func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.Id) }
+
+// removalProgress ends it when all locks of the id have been answered and its cancel, too.
+// Each of these calls it.
+func (p *Process) removalProgress(id string) {
+	t := p.removals[id]
+	if t == nil || t.phase < past || t.openLocks > 0 {
+		return
+	}
+	if e := p.cancels.Of(id); e != nil && !e.confirmed {
+		return
+	}
+	delete(p.removals, id)
+	p.Host.Done(t)
+}
+
+// longestRepeat is the longest pause before a cancel goes out again though it was answered:
+// two minutes in all, in which TCP has caught up with a silence of one.
+const longestRepeat = 64 * time.Second
+
+// maxCancels bounds the cancels that are not answered: as many as ids are remembered. A caller
+// that locks many names while Redis is silent gives up one after the other. If there are too
+// many, the oldest cancel is dropped: its id expires by itself.
+const maxCancels = 1 << 16

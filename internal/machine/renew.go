@@ -147,10 +147,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.P.Jitter(50*time.Millisecond)))
 		n.P.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
-	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
-		n.lose(t, a, now)
-	case err == nil && a.Word == "revoked":
-		n.retire(revoked, a.Reason, now)
+	case err == nil && n.endedThere(t, a, now):
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.Word)
@@ -184,6 +181,19 @@ func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
 		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.P.Jitter(time.Second/2)))
 	}
+}
+
+// endedThere ends a tenure of which Redis says that it is over, and reports whether that is so.
+func (n *Name) endedThere(t *Tenure, a wire.Answer, now clock.Instant) bool {
+	switch a.Word {
+	case "lost", "stolen":
+		n.lose(t, a, now)
+	case "revoked":
+		n.retire(revoked, a.Reason, now)
+	default:
+		return false
+	}
+	return true
 }
 
 // lose ends a tenure that Redis does not know any more.
@@ -282,4 +292,219 @@ func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 		n.P.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.P.Ttl)
 		n.P.Host.Note(Event{What: repaired, Name: n.Name})
 	}
+}
+
+// With Options.WaitReplicas a failover must not undo the answer that a caller got. So
+// a grant gives nothing until a renewal of it was acknowledged by enough
+// replicas, and a renewal prolongs nothing, and gives no tokens, unless it was.
+// The renewal and its WAIT travel on one connection: on another, WAIT speaks of
+// other writes. See docs/protocol.md.
+
+// confirm renews a tenure that was granted, before anybody here gets a turn.
+func (n *Name) confirm(t *Tenure, now clock.Instant) {
+	patience := n.P.Patience()
+	if now >= n.unconfirmedSince.Add(2*patience) {
+		n.unconfirmedSince = 0 // it failed before a long wait in the queue
+	}
+	switch {
+	case n.waiters.n == 0:
+		n.sendRelease(now)
+	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
+		n.giveBackUnconfirmed(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr), now)
+	default:
+		n.renewSoon(t, now)
+	}
+}
+
+// giveBackUnconfirmed gives a grant back, and rejects the waiters.
+func (n *Name) giveBackUnconfirmed(err error, now clock.Instant) {
+	n.unconfirmedSince = 0
+	n.reject(err)
+	n.sendRelease(now)
+}
+
+// confirmFailed: it is unknown whether the replicas have the grant.
+func (n *Name) confirmFailed(err error, since, now clock.Instant) {
+	if n.unconfirmedSince == 0 {
+		n.unconfirmedSince = since
+	}
+	n.lastErr = err
+	if !wire.Transient(err) {
+		n.giveBackUnconfirmed(wire.Failure(n.Name, nil, err), now)
+	}
+}
+
+// acknowledged notes that enough replicas have what was renewed.
+func (n *Name) acknowledged(t *Tenure, r *Request) {
+	t.Replicas.Store(int32(r.Acked))
+	t.confirmed, n.unconfirmedSince = true, 0
+}
+
+// tooFewReplicas: the master renewed, and too few replicas have it. A grant is given
+// back; what is held is renewed again until its deadline, and never undone.
+func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
+	t := r.Tenure
+	err := &TooFewReplicas{Name: n.Name, Want: n.P.WaitReplicas, Got: r.Acked, Connected: r.Connected}
+	if a.Waiting > 0 {
+		n.recalled(t)
+	}
+	if !t.confirmed {
+		n.giveBackUnconfirmed(err, now)
+		return
+	}
+	n.renewFailed(t, err, now)
+}
+
+// Check asks Redis whether a turn that has not ended has the name.
+func (u *Turn) Check(now clock.Instant) *Request { return u.Local.check(u.Tenure, now) }
+
+// Prolong renews at once: it reserves at least that number of tokens, and extends a lease that is
+// not renewed by itself.
+func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *Request {
+	return u.Local.renewNow(u.Tenure, now, tokens, extends)
+}
+
+// RenewNow renews, also where a renewal is under way: it may have run before the reason for this one.
+func (u *Turn) RenewNow(now clock.Instant) {
+	n, t := u.Local, u.Tenure
+	if n.P.Closed || t.phase != holding || n.tenure != t {
+		return
+	}
+	n.renew(t, now)
+	n.arm(now)
+}
+
+// Confirm asks Redis about each tenure that holds the name. One that is still sought asks when it has
+// been granted.
+func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
+	if p.Closed {
+		return nil
+	}
+	var those []*Tenure
+	for _, t := range p.tenures {
+		if t.local.Name == name {
+			those = append(those, t)
+		}
+	}
+	slices.SortFunc(those, func(a, b *Tenure) int { return cmp.Compare(a.Id, b.Id) }) // so that simulated time repeats itself
+	for _, t := range those {
+		switch {
+		case t.phase != holding:
+			t.verifySince = now
+		case !t.isOver(now):
+			all = append(all, t.local.checkNow(t, now))
+		}
+	}
+	return all
+}
+
+// check asks whether a tenure has the name.
+func (n *Name) check(t *Tenure, now clock.Instant) *Request {
+	args := []string{t.Id}
+	if n.Kind.isShrunk() {
+		args = append(args, n.Kind.Shrunk.formerIDs...)
+	}
+	return n.P.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
+}
+
+func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.Local, r.Tenure
+	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
+	if renews {
+		t.renewal = nil
+	}
+	if r.outdated() && err == nil && a.Word != "ours" {
+		err = wire.ErrNoAnswer // its id has been replaced
+	}
+	if t.phase == holding {
+		switch {
+		case err == nil && a.Word == "ours":
+			t.confirmHeld(r.Sent)
+			n.stopRenewing(t)
+			r.HeldUntil = clock.Never
+			if a.PTTL >= 0 { // else another client removed the expiry
+				r.HeldUntil = clock.Deadline(r.Sent, a.PTTL)
+			}
+		case err == nil && n.endedThere(t, a, now):
+		case err == nil:
+			err = fmt.Errorf("held was answered %q", a.Word)
+		}
+		if renews && err != nil && t.phase == holding {
+			t.failures++
+			n.retryRenewal(t, now)
+		}
+		n.step(now)
+	}
+	n.P.Host.Answer(r, err)
+}
+
+// renewNow sends a renewal that waits for no other.
+func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) *Request {
+	attempt := n.patienceToRenew(t, now)
+	t.expiry = max(t.expiry, now.Add(n.Kind.Ttl))
+	args, least := n.renewArgs(t, now, tokens)
+	if extends > least {
+		least = extends
+		args[2] = wire.Millis(least)
+	}
+	r := &Request{
+		Call: n.callFor(script.Renew, args), minTTL: least,
+		Local: n, Tenure: t, Sent: now, Attempt: attempt, OnAnswer: (*Request).renewAnswered, extendBy: extends,
+	}
+	t.minHold.sent(r, now)
+	t.reserves(r)
+	n.P.Host.Send(r)
+	return r
+}
+
+// heldWithoutRenewal reports whether a turn has the name that is not renewed. Before it begins the tenure is
+// renewed as others are.
+func (n *Name) heldWithoutRenewal() bool { return n.Kind.NoRenew && n.turn != nil }
+
+// stopRenewing: a turn that is not renewed needs no next renewal.
+func (n *Name) stopRenewing(t *Tenure) {
+	if n.heldWithoutRenewal() && t.failures == 0 && t.verifySince == 0 {
+		t.renewAt = clock.Never
+	}
+}
+
+// confirmHeld notes that Redis said so, to what was sent then. An answer to what was sent
+// before verifySince proves nothing.
+func (t *Tenure) confirmHeld(sent clock.Instant) {
+	if sent >= t.verifySince {
+		t.failures, t.verifySince = 0, 0
+	}
+}
+
+// renewInterval is the longest time between two tries to renew, or to ask: a turn that is not renewed
+// may have a long ttl, and a question about it is repeated soon.
+func (n *Name) renewInterval(t *Tenure) time.Duration {
+	if n.heldWithoutRenewal() {
+		return min(t.ttl/6, LongestRenewal)
+	}
+	return t.ttl / 6
+}
+
+// prolonged notes what an answered renewal gives the holder.
+func (n *Name) prolonged(r *Request) {
+	t := r.Tenure
+	switch {
+	case !n.Kind.NoRenew:
+		t.prolong(r.Sent, n.Kind.Ttl, n.P.Jitter)
+	case n.turn == nil || r.extendBy > 0:
+		again := t.renewAt
+		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.Ttl), n.P.Jitter)
+		t.renewAt = min(t.renewAt, again)
+		t.confirmHeld(r.Sent)
+	}
+}
+
+// checkNow asks at once whether a tenure is still ours: by a renewal, unless it has none.
+func (n *Name) checkNow(t *Tenure, now clock.Instant) *Request {
+	if n.heldWithoutRenewal() {
+		n.renew(t, now)
+		n.arm(now)
+		return t.renewal
+	}
+	return n.renewNow(t, now, 0, 0)
 }

@@ -1,9 +1,15 @@
 package machine
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Waiter is one call of Lock or TryLock that has no answer yet.
@@ -95,4 +101,154 @@ func (n *Name) answerTries(what func() error) {
 		n.waiters.remove(w)
 		n.P.Host.Deliver(w, Outcome{Err: what()})
 	}
+}
+
+// lastSeen is what the newest answer said about the holder. Most local names have none, and
+// an answer is large.
+type lastSeen struct {
+	known    bool
+	queued   bool          // the id that asked is in the queue
+	holder   string        // the value of the lock key
+	pttl     time.Duration // of the lock key; negative: no expiry
+	waiting  int64         // ids in the queue, if the one that asked is not among them
+	position int64         // in the queue, if it is; 0 is the head
+	at       clock.Instant // when the answer came
+}
+
+func seenIn(a wire.Answer, now clock.Instant) lastSeen {
+	return lastSeen{
+		known: true, queued: a.Word == "queued", holder: a.Holder, pttl: a.PTTL,
+		waiting: a.Waiting, position: a.Position, at: now,
+	}
+}
+
+// Held is the error of a TryLock, from what is known here.
+func (n *Name) Held(now clock.Instant) error {
+	e := &Held{Name: n.Name, Waiters: n.waiters.n}
+	if t := n.tenure; t != nil && t.phase >= holding {
+		e.Owner, e.Remaining = n.Kind.Owner, max(0, t.Ends().Sub(now))
+		if n.turn == nil && t.inMinHold(now) {
+			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
+		}
+		return e
+	}
+	if n.seen.known {
+		return n.heldBy(now)
+	}
+	return e
+}
+
+func (n *Name) heldBy(now clock.Instant) error {
+	e := &Held{Name: n.Name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
+	if id, ours := keyspace.ParseID(n.seen.holder); ours {
+		e.Owner = id.Owner
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
+		e.Foreign = true
+	}
+	if n.seen.queued {
+		e.Waiters = int(n.seen.position)
+		e.Remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
+	}
+	return e
+}
+
+// A Multi asks for up to 100 names by one script first, which grants all of them
+// or none. For each name that is a lock of its own that does not wait,
+// with an id of its own: only the way there and back is shared. So each name handles
+// every answer as it does after a single lock. See
+// docs/protocol.md.
+
+// group is several names that ask by one script. They are new: nobody here held these
+// names or wanted them. A name leaves the group with the first answer, or when nobody
+// wants it any more. Guarded by the core's mutex.
+type group struct {
+	p      *Process
+	names  []*Name
+	Asking *Request // the newest that was sent
+}
+
+// EnterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
+func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *group {
+	g := &group{p: p}
+	for i, name := range names {
+		n := p.newName(name, name, keys[i], p.plain)
+		n.admit(waiters[i], now)
+		n.tenure, n.group = p.newTenure(n), g
+		g.names = append(g.names, n)
+	}
+	g.ask(now)
+	for _, n := range g.names {
+		n.arm(now)
+	}
+	return g
+}
+
+// Unused is nil where nobody in this process has to do with any of the names.
+func (p *Process) Unused(names []string, try bool, now clock.Instant) (err error) {
+	if p.Closed {
+		return wire.ErrClosed
+	}
+	for _, name := range names {
+		n := p.names[name]
+		if n != nil && try && n.busy() {
+			return n.Held(now)
+		}
+		if n != nil {
+			err = ErrOneByOne
+		}
+	}
+	return err
+}
+
+// ask sends the script for all names that are still in the group: the first
+// time, or once more, with the same ids.
+func (g *group) ask(now clock.Instant) {
+	call := driver.Call{Script: script.MultiLock}
+	var carried []*Request
+	for _, n := range g.names {
+		if n.group != g {
+			continue
+		}
+		t := n.tenure
+		r := &Request{
+			Call: n.callFor(script.Lock, []string{t.Id}), Local: n, Tenure: t,
+			Sent: now, Attempt: g.p.Attempt(), OnAnswer: (*Request).lockAnswered,
+		}
+		if t.firstSent == 0 {
+			t.firstSent = now
+		}
+		n.askAt = 0
+		t.openLocks++
+		n.Asking = r
+		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.Id)
+		carried = append(carried, r)
+	}
+	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}
+	g.p.Host.Send(g.Asking)
+}
+
+// ShareOf is what an answer of multi_lock says of the name at i: its own grant,
+// or how it stands with the one that is not to be had, and "passed" of the others.
+func ShareOf(reply []string, i, n int) ([]string, error) {
+	switch {
+	case len(reply) >= 2 && reply[0] == "not all":
+		if reply[1] == strconv.Itoa(i+1) {
+			return reply[2:], nil
+		}
+		return []string{"passed"}, nil
+	case len(reply) == n:
+		return reply[i : i+1], nil
+	}
+	return nil, fmt.Errorf("an answer of %d elements for %d names", len(reply), n)
+}
+
+// leaveGroup makes a name go on without the others, if it is in a group. A caller
+// that wanted all names at once has to ask one by one.
+func (n *Name) leaveGroup() bool {
+	if n.group == nil {
+		return false
+	}
+	n.group = nil
+	n.answerTries(func() error { return ErrOneByOne })
+	return true
 }

@@ -28,9 +28,9 @@ var apiMutants = []mutant{
 		edits: []string{"ended.Cause == Revoked || ", ""}},
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
-	{guard: "apart: a deadline by its own ttl", file: "internal/machine/kinds.go", name: "TestDedicated",
+	{guard: "apart: a deadline by its own ttl", file: "internal/machine/kind.go", name: "TestDedicated",
 		edits: []string{"return &Kind{Owner: owner, Ttl: ttl, tail", "return &Kind{Owner: Owner, Ttl: p.Settings.Ttl, tail"}},
-	{guard: "apart: a line of its own", file: "internal/machine/local_name.go", name: "TestDedicatedInQueue",
+	{guard: "apart: a line of its own", file: "internal/machine/name.go", name: "TestDedicatedInQueue",
 		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastOwn, 36)", "\t\t_ = strconv.FormatInt(p.lastOwn, 36)"}},
 }
 

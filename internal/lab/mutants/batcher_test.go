@@ -68,7 +68,7 @@ var batcherMutants = []mutant{
 		edits: []string{"\tcase a.Word == \"again\":\n\t\tif !n.Kind.Shared() {\n\t\t\tt.unlocks-- // it has released nothing; shared_unlock has\n\t\t}\n\t\tn.sendUnlock(now)\n\t\tn.arm(now)\n\t\treturn\n", ""}},
 	{guard: "batch: full memory keeps nobody from releasing", file: "lock_batch.go", pkg: "./internal/lab/client", name: "TestFullMemoryBatch",
 		edits: []string{"_, refused := wire.AsServerError(all.Err)", "_, refused := wire.AsServerError(all.Err); refused = refused && !wire.Transient(all.Err)"}},
-	{guard: "batch: who was recalled hands over at once", file: "internal/machine/request.go", pkg: ".", name: "TestRecalledIsNoBatch",
+	{guard: "batch: who was recalled hands over at once", file: "internal/machine/process.go", pkg: ".", name: "TestRecalledIsNoBatch",
 		edits: []string{" || t != nil && t.servesUpTo > 0", " || t != nil && false"}},
 	{guard: "fence: no token twice at the end of all tokens", file: "internal/script/part/read_fence.lua", pkg: "./internal/lab/many", name: "TestLastToken",
 		edits: []string{">= {{max_token}} - 1", ">= {{max_token}}"}},

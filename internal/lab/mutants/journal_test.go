@@ -58,7 +58,7 @@ var journalMutants = []mutant{
 		edits: []string{"return d.Abs() / 2000", "return 0 * d.Abs()"}},
 	{guard: "journal: a clock that was set is believed", file: "journal/clock.go", pkg: "./journal", name: "TestTimesAreTheServers",
 		edits: []string{"if least > most {", "if false {"}},
-	{guard: "journal: an expired lease ended at its deadline", file: "internal/machine/turn.go", pkg: "./internal/lab/journaled", name: "TestJournalOfAFrozenHolder",
+	{guard: "journal: an expired lease ended at its deadline", file: "internal/machine/hold.go", pkg: "./internal/lab/journaled", name: "TestJournalOfAFrozenHolder",
 		edits: []string{"ended := min(now, u.Ends())", "ended := now"}},
 	{guard: "journal: Close has told all", file: "close.go", pkg: "./internal/lab/journaled", name: "TestCloseTellsAll",
 		edits: []string{"\tc.awaitEvents()\n", ""}},

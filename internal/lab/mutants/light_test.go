@@ -47,7 +47,7 @@ var lightMutants = []mutant{
 		edits: []string{"local expires = score and score - above", "local expires = score and tonumber(score)"}},
 	{guard: "light: lock reads none of them", file: "internal/script/part/shared_count_used.lua", pkg: "./internal/lab/many", name: "TestSharedGrowth",
 		edits: []string{"if heavy > 0 then", "for _, one in ipairs(redis.call('ZRANGE', holders, 0, -1)) do string.match(one, '%.%a(%d+)|') end\nif heavy > 0 then"}},
-	{guard: "light: no line is kept with an id", file: "internal/machine/local_name.go", pkg: ".", name: "TestRememberedIDsAreSmall",
+	{guard: "light: no line is kept with an id", file: "internal/machine/name.go", pkg: ".", name: "TestRememberedIDsAreSmall",
 		edits: []string{"if !n.Kind.Shared() {\n\t\treturn n\n", "if true {\n\t\treturn n\n"}},
 	{guard: "cancel: a lock of another kind is no error", file: "internal/script/mutex/cancel.lua", name: "TestSharedMutexGivesUpQuietly",
 		edits: []string{"local holder = redis.pcall('GET', lock)", "local holder = redis.call('GET', lock)"}},

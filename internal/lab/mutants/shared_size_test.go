@@ -28,6 +28,6 @@ var sizeMutants = []mutant{
 		edits: []string{"n < 1 || n > MaxSize", "false"}},
 	{guard: "size: another one is told", file: "internal/machine/ask.go", name: "TestSharedSizeIsKept",
 		edits: []string{"\tn.noteSize(a)\n", ""}},
-	{guard: "size: and told once", file: "internal/machine/kinds.go", name: "TestSharedSizeIsKept",
+	{guard: "size: and told once", file: "internal/machine/kind.go", name: "TestSharedSizeIsKept",
 		edits: []string{" || c.reportedSizes[n.Name] == a.Capacity", ""}},
 }

@@ -59,7 +59,7 @@ var sharedMutants = []mutant{
 		edits: []string{"case err != nil:\n\t\treturn nil, underEnded(err)\n\tcase m.R", "case m.R"}},
 	{guard: "shared: the lost are not revived", file: "internal/script/shared/renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not expires or expires <= us then", "not expires then"}},
-	{guard: "shared: what is given up is remembered", file: "internal/machine/cleanup.go", name: "TestSharedLateLockIsCancelled",
+	{guard: "shared: what is given up is remembered", file: "internal/machine/release.go", name: "TestSharedLateLockIsCancelled",
 		edits: []string{"e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})", "var e *cleanup\n\tif !n.Kind.Shared() {\n\t\te = p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})\n\t}"}},
 	{guard: "shared: write order under full memory: renew", file: "internal/script/shared/renew.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first", "redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)\nredis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first"}},
@@ -67,6 +67,6 @@ var sharedMutants = []mutant{
 		edits: []string{"redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first", "if #plan.grants > 0 then redis.call('ZADD', holders, '1', 'x') redis.call('ZREM', holders, 'x') end\n    redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first"}},
 	{guard: "shared: write order under full memory: lock", file: "internal/script/shared/lock.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first", "-- first"}},
-	{guard: "shared: renewals travel together", file: "internal/machine/request.go", pkg: "./internal/lab/many", name: "TestThousandReaders",
+	{guard: "shared: renewals travel together", file: "internal/machine/process.go", pkg: "./internal/lab/many", name: "TestThousandReaders",
 		edits: []string{"r.Unsent = s == script.Renew && t.confirmed", "r.Unsent = s == script.Renew && t.confirmed && !n.kind.Shared()"}},
 }

@@ -16,7 +16,7 @@ var unrepeatedMutants = []mutant{
 		edits: []string{"if !n.Kind.Shared() {\n\t\t\tt.unlocks--", "if false {\n\t\t\tt.unlocks--"}},
 	{guard: "unrepeated: nor did the lock expire on the way", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseThatRunsLate",
 		edits: []string{"|| now >= t.Ends() {", "{"}},
-	{guard: "unrepeated: a cancel may have released it", file: "internal/machine/cleanup.go", pkg: "./embedded", name: "TestReleaseBehindACancel",
+	{guard: "unrepeated: a cancel may have released it", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseBehindACancel",
 		edits: []string{"t.unlocks++ // it may", "_ = t // it may"}},
 	{guard: "unrepeated: a client of goredis that may repeat calls does not promise it", file: "goredisstore/open.go", pkg: "./internal/lab/drivers", name: "TestDriverPromisesOneRun",
 		edits: []string{"s.single != nil && s.single.Options().MaxRetries <= 0", "s.single != nil"}},

@@ -2,11 +2,11 @@ package mutants
 
 // yieldMutants are the guards that let a waiter of another process in on a quorum.
 var yieldMutants = []mutant{
-	{guard: "yield: who has released leaves the name alone", file: "internal/machine/local_name.go", name: "TestQuorumLoopYields",
+	{guard: "yield: who has released leaves the name alone", file: "internal/machine/name.go", name: "TestQuorumLoopYields",
 		edits: []string{"n.askAt = p.Host.NotBefore(name)", "n.askAt = 0"}},
 	{guard: "yield: also where other callers stand here", file: "internal/machine/release.go", name: "TestQuorumServesLocalWaiters",
 		edits: []string{"n.askAt = n.P.Host.NotBefore(n.Name)", "n.askAt = 0"}},
-	{guard: "yield: also by a TryLock", file: "internal/machine/local_name.go", name: "TestQuorumLoopYields",
+	{guard: "yield: also by a TryLock", file: "internal/machine/name.go", name: "TestQuorumLoopYields",
 		edits: []string{"n.askAt = p.Host.NotBefore(name)", "if !w.Try {\n\t\t\tn.askAt = p.Host.NotBefore(name)\n\t\t}"}},
 	{guard: "yield: also behind a lease that was over", file: "quorum_nodes.go", name: "TestQuorumLoopYields",
 		edits: []string{"a.Kind, a.Owned = ballot.Undo, true", "a.Kind = ballot.Undo"}},
@@ -26,9 +26,9 @@ var yieldMutants = []mutant{
 		edits: []string{"redis.pcall('SET', wanted", "redis.call('SET', wanted"}},
 	{guard: "yield: a waiter marks the name", file: "internal/script/quorum/lock.lua", name: "TestQuorumLoopYields",
 		edits: []string{"if comes > 0 then", "if false then"}},
-	{guard: "yield: a caller behind a try marks it at once", file: "internal/machine/poll.go", pkg: ".", name: "TestQuorumLockBehindATryIsMarkedAtOnce",
+	{guard: "yield: a caller behind a try marks it at once", file: "internal/machine/ask.go", pkg: ".", name: "TestQuorumLockBehindATryIsMarkedAtOnce",
 		edits: []string{"if a.Word == \"held\" && !r.Waits", "if false && !r.Waits"}},
-	{guard: "yield: a caller that has a mark pauses", file: "internal/machine/poll.go", pkg: ".", name: "TestQuorumLockBehindATryIsMarkedAtOnce",
+	{guard: "yield: a caller that has a mark pauses", file: "internal/machine/ask.go", pkg: ".", name: "TestQuorumLockBehindATryIsMarkedAtOnce",
 		edits: []string{" && !r.Waits && n.waiters", " && n.waiters"}},
 	{guard: "yield: a try marks nothing", file: "internal/ballot/try.go", name: "TestQuorumLoneLoopDoesNotPause",
 		edits: []string{"if r.Waits {\n\t\targs[3]", "if true {\n\t\targs[3]"}},
