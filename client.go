@@ -119,7 +119,7 @@ func newCore(options Options, carrier driver.Store, queue bool) *core {
 		watched: make(map[*machine.Turn]*watch),
 	}
 	c.process = machine.New(machine.Settings{
-		Prefix: options.Prefix, Ttl: options.TTL, Owner: options.Owner, Linger: options.Linger, WaitReplicas: options.WaitReplicas, Queue: queue, Sharded: carrier != nil && carrier.Sharded(),
+		Prefix: options.Prefix, TTL: options.TTL, Owner: options.Owner, Linger: options.Linger, WaitReplicas: options.WaitReplicas, Queue: queue, Sharded: carrier != nil && carrier.Sharded(),
 		RepairOrphans: options.RepairOrphans, Events: options.OnEvent != nil,
 		SendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
 		Wall:      func() int64 { return time.Now().UnixMicro() },

@@ -78,7 +78,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	call := driver.Call{
 		Script: c.guarded.Of(script),
 		Keys:   append([]string{n.Keys.Lock(), n.Keys.Written()}, keys...),
-		Args:   append([]string{u.Tenure.Id, wire.Itoa(u.Token)}, args...),
+		Args:   append([]string{u.Tenure.ID, wire.Itoa(u.Token)}, args...),
 	}
 	reply, err := c.calls.Run(ctx, c.process.Patience(), call)
 	said, refused := wire.AsServerError(err)

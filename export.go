@@ -58,7 +58,7 @@ func (l *Lease) Export() (string, error) {
 	}
 	l.released = true // and result is nil
 	x := exported.Hold{
-		Prefix: c.options.Prefix, Name: l.Name(), ID: u.Tenure.Id, Token: u.Token,
+		Prefix: c.options.Prefix, Name: l.Name(), ID: u.Tenure.ID, Token: u.Token,
 		Last: given.Last, Leads: given.Leads, Value: given.Value,
 	}
 	return x.Text(), nil
@@ -102,7 +102,7 @@ func (c *core) export(u *machine.Turn) (given machine.GivenAway, err error) {
 	defer c.unlock()
 	given, err = c.process.Export(u, c.clock.Exact())
 	if err == nil {
-		c.details.Exported(u.Tenure.Id)
+		c.details.Exported(u.Tenure.ID)
 		c.writeDetails()
 	}
 	return given, publicError(err)

@@ -31,7 +31,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
 	case !n.Kind.NoRenew:
 		return wire.Failure(n.Name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
-	case ttl > n.Kind.Ttl:
+	case ttl > n.Kind.TTL:
 		if err := l.client.servers.lacks(n.Name, "Extend by more than the ttl of the Mutex"); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func batchCall(batch []*machine.Request) driver.Call {
 	for _, r := range batch {
 		ttl := ""
 		if r.Call.Script == script.Lock {
-			ttl = wire.Itoa(r.Local.Kind.Ttl.Milliseconds())
+			ttl = wire.Itoa(r.Local.Kind.TTL.Milliseconds())
 		}
 		call.Keys, call.Args = append(call.Keys, r.Call.Keys[:2]...), append(call.Args, r.Call.Args[0], ttl)
 	}

@@ -64,7 +64,7 @@ func (c *core) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) 
 		switch {
 		case err != nil:
 			return wire.Failure(u.Local.Name, nil, err)
-		case a.Holder == u.Tenure.Id:
+		case a.Holder == u.Tenure.ID:
 			return nil
 		}
 		if err := c.ensure(ctx, u, 0); err != nil { // ends the lease with the cause

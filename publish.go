@@ -26,7 +26,7 @@ func publicError(err error) error {
 	case *machine.OtherTenure:
 		return tenureError(e.Name, e.Tenure, e.Holder, e.Holder != "")
 	case *machine.TooSlow:
-		return &TooSlowError{Name: e.Name, TTL: e.Ttl, RoundTrip: e.RoundTrip}
+		return &TooSlowError{Name: e.Name, TTL: e.TTL, RoundTrip: e.RoundTrip}
 	case *machine.TooFewReplicas:
 		return &ReplicasError{Name: e.Name, Want: e.Want, Got: e.Got, Connected: e.Connected}
 	case *ballot.Denied:

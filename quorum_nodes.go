@@ -79,7 +79,7 @@ func (q *quorum) Send(r *machine.Request) {
 
 func (q *quorum) placeOf(n *machine.Name) *ballot.Place {
 	if n.Place == nil {
-		n.Place = ballot.NewPlace(n.Name, n.Keys, n.Kind.Ttl)
+		n.Place = ballot.NewPlace(n.Name, n.Keys, n.Kind.TTL)
 	}
 	return n.Place
 }

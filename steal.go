@@ -84,6 +84,6 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*mach
 	}
 	return &machine.FirstLock{
 		Script: script.Take, Args: []string{c.shardOf(k), id, reason},
-		Victim: machine.Victim{Id: id, Hash: tenure, Reason: reason},
+		Victim: machine.Victim{ID: id, Hash: tenure, Reason: reason},
 	}, nil
 }

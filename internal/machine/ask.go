@@ -31,7 +31,7 @@ func (n *Name) ask(now clock.Instant) {
 // subscription is confirmed: a waiter without a listener counts as dead.
 func (n *Name) sendLock(now clock.Instant) {
 	t := n.tenure
-	s, args := script.Lock, []string{t.Id}
+	s, args := script.Lock, []string{t.ID}
 	if n.Kind.Shared() {
 		args = append(args, wire.Itoa(n.Kind.capacity))
 	}
@@ -48,7 +48,7 @@ func (n *Name) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	n.Asking = n.P.sendScript(s, n, t, now, args, (*Request).lockAnswered)
+	n.Asking = n.p.sendScript(s, n, t, now, args, (*Request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
@@ -59,7 +59,7 @@ func (n *Name) overdue(r *Request, now clock.Instant) {
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
-	defer n.P.removalProgress(t.Id)
+	defer n.p.removalProgress(t.ID)
 	if err == nil {
 		t.openLocks--
 	}
@@ -85,20 +85,20 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 			}
 			n.step(now)
 		} else if ended && !refused {
-			n.P.cancelTenure(t, now)
+			n.p.cancelTenure(t, now)
 		}
 		return
 	case a.Word == "granted":
 		n.lockGranted(r, a, now)
 		return
 	case ended && (a.Word == "queued" || a.Word == "again"):
-		n.P.cancelID(t.Id, n, now)
+		n.p.cancelID(t.ID, n, now)
 		return
 	case !asking:
 		return
 	}
 	n.failingSince = 0
-	n.P.cancelStaleID(a.Holder, now) // a failover brought it back
+	n.p.cancelStaleID(a.Holder, now) // a failover brought it back
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
@@ -128,12 +128,12 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 }
 
 func (n *Name) lockGranted(r *Request, a wire.Answer, now clock.Instant) {
-	if first := n.Kind.First; first != nil && n.P.tenures[first.Victim.Id] != nil { // it was our own
-		n.P.tenures[first.Victim.Id].stolen(first.Victim.Reason, now)
+	if first := n.Kind.First; first != nil && n.p.tenures[first.Victim.ID] != nil { // it was our own
+		n.p.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
 	}
-	n.P.granted(r.Tenure, grant{
+	n.p.granted(r.Tenure, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
-		start: r.Sent, ttl: n.Kind.Ttl, recallSure: n.sub.confirmedBefore(r.Sent),
+		start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 	}, now)
 }
 
@@ -170,7 +170,7 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
 	n.rejectTries(now)
-	n.P.Host.ShowDetails()
+	n.p.Host.ShowDetails()
 	notListening := !a.Listening || moved
 	if notListening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)
@@ -182,7 +182,7 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.requeue || n.sub.Confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	n.P.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
+	n.p.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -202,7 +202,7 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 	} else {
 		n.orphan = orphan{}
 	}
-	if foreign || notListening || !n.sub.Confirmed || now < n.P.noPushUntil {
+	if foreign || notListening || !n.sub.Confirmed || now < n.p.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
 	switch {
@@ -214,7 +214,7 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
-	return min(wait+2*time.Millisecond+n.P.Jitter(10*time.Millisecond), longestPoll)
+	return min(wait+2*time.Millisecond+n.p.Jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish: the server refuses pushes, so all waiters here poll for a while.
@@ -230,7 +230,7 @@ func (p *Process) refusedToPublish(said string, now clock.Instant) {
 func (n *Name) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
 	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
-	return k * (100*time.Millisecond + n.P.Jitter(longest-100*time.Millisecond))
+	return k * (100*time.Millisecond + n.p.Jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a request for the name was not answered or refused, and
@@ -240,19 +240,19 @@ func (n *Name) failed(err error, since, now clock.Instant) {
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	n.excludeSleep(since.Add(n.P.Attempt()), now)
+	n.excludeSleep(since.Add(n.p.Attempt()), now)
 	n.lastErr = err
 	if !wire.Transient(err) {
 		n.failingSince = 0
 		n.reject(wire.Failure(n.Name, nil, err))
 		return
 	}
-	if now >= n.failingSince.Add(n.P.Patience()) {
+	if now >= n.failingSince.Add(n.p.Patience()) {
 		n.failingSince = 0
 		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, err))
 		return
 	}
-	n.askAt = now.Add(n.backoff/2 + n.P.Jitter(n.backoff))
+	n.askAt = now.Add(n.backoff/2 + n.p.Jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
@@ -297,7 +297,7 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 			}
 		}
 	case releasing, past:
-		p.cancelID(t.Id, n, now)
+		p.cancelID(t.ID, n, now)
 		return
 	case over:
 		return
@@ -321,14 +321,14 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
 	t.minHold.confirmedUntil = g.start.Add(g.ttl)
-	t.prolong(g.start, g.ttl, n.P.Jitter)
+	t.prolong(g.start, g.ttl, n.p.Jitter)
 	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.confirmed = n.P.WaitReplicas == 0; t.confirmed {
+	if t.confirmed = n.p.WaitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
 	}
-	if !n.P.Queue {
+	if !n.p.Queue {
 		n.servesPresent(t, g)
 	}
 	if g.waiting > 0 || t.earlyRecall {
@@ -341,7 +341,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
 func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
-	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.P.retryWindow()
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
 	t.lateGrantAt = now
 	return follows && !g.pushed
 }
@@ -395,7 +395,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	default:
 		n.polls(r, a, now)
 	}
-	n.P.end(t, now)
+	n.p.end(t, now)
 	n.step(now)
 }
 
@@ -404,7 +404,7 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 	n.failingSince = 0
 	if a.Holder != "" {
 		n.seen = seenIn(a, now)
-		n.P.Host.Note(Event{What: Queueing, Name: n.Name, Holder: labelOf(a.Holder), Remaining: a.PTTL})
+		n.p.Host.Note(Event{What: Queueing, Name: n.Name, Holder: labelOf(a.Holder), Remaining: a.PTTL})
 	}
 	if a.Word == "held" {
 		n.rejectTries(now)

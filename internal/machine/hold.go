@@ -34,7 +34,7 @@ type Ending struct{ Err error }
 var releasedEnding = &Ending{wire.ErrReleased} // how most turns end
 
 // Has reports whether a turn is one of this process, of that name.
-func (p *Process) Has(u *Turn, name string) bool { return u.Local.P == p && u.Local.Name == name }
+func (p *Process) Has(u *Turn, name string) bool { return u.Local.p == p && u.Local.Name == name }
 
 // finish ends a turn, once.
 func (u *Turn) finish(err error, now clock.Instant) {
@@ -46,7 +46,7 @@ func (u *Turn) finish(err error, now clock.Instant) {
 	} else {
 		u.Ended.Store(&Ending{err})
 	}
-	p := u.Local.P
+	p := u.Local.p
 	p.Host.Ended(u)
 	if p.Events {
 		u.noteEnd(err, now)
@@ -55,7 +55,7 @@ func (u *Turn) finish(err error, now clock.Instant) {
 
 // noteEnd stands apart, because an event needs much of the stack.
 func (u *Turn) noteEnd(err error, now clock.Instant) {
-	p := u.Local.P
+	p := u.Local.p
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
 		ended := min(now, u.Ends()) // at its deadline, however late that was noticed
 		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: ended.Sub(u.since), Kind: u.Local.Kind.Letter, At: ended})
@@ -162,8 +162,8 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given GivenAway, err error
 	if t.reservations > 0 {
 		return given, ErrReserving
 	}
-	p.exportedIDs.Add(t.Id, n, now, n.Kind.Ttl+time.Minute)
-	delete(p.tenures, t.Id)
+	p.exportedIDs.Add(t.ID, n, now, n.Kind.TTL+time.Minute)
+	delete(p.tenures, t.ID)
 	t.setPhase(over)
 	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
 	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
@@ -177,7 +177,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given GivenAway, err error
 
 // Settled reports whether no renewal that reserves tokens is under way, or the turn is over.
 func (u *Turn) Settled() bool {
-	return u.Local.P.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
+	return u.Local.p.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
 }
 
 // reserves counts a renewal that goes out, if it reserves tokens.
@@ -256,7 +256,7 @@ func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
 // MinHold has passed, or as long as the next turn will ask for.
 func (n *Name) requiredTTL(t *Tenure, now clock.Instant) time.Duration {
 	if n.Kind.NoRenew { // so that one that comes late cuts nothing that Extend gave
-		return max(n.Kind.Ttl, n.requiredHold(t, now))
+		return max(n.Kind.TTL, n.requiredHold(t, now))
 	}
 	return n.requiredHold(t, now)
 }
@@ -293,18 +293,18 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
-		n.P.end(t, now)
+		n.p.end(t, now)
 		n.cleanUp(t, now)
 	} else {
 		t.setPhase(over)
 		n.tenure, n.lingerUntil = nil, 0
-		n.P.Later(t.goneBy().Add(n.Kind.Ttl), now, t.forget)
+		n.p.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {
 		case why == maxHold:
 			n.releaseEndedLater(u, u.grace, now)
 		case why == revoked && n.Kind.NoRenew: // nor did the question cut what Extend gave
-			n.releaseEndedLater(u, n.Kind.Ttl, now)
+			n.releaseEndedLater(u, n.Kind.TTL, now)
 		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
@@ -314,7 +314,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 
 // releaseEndedLater gives the name back after a while, unless Release does before.
 func (n *Name) releaseEndedLater(u *Turn, after time.Duration, now clock.Instant) {
-	n.P.Later(now.Add(after), now, u.graceOver)
+	n.p.Later(now.Add(after), now, u.graceOver)
 }
 
 // graceOver gives the name back, unless Release has.
@@ -328,11 +328,11 @@ func (u *Turn) graceOver(now clock.Instant) {
 }
 
 // forget ends a tenure that is over and was never released.
-func (t *Tenure) forget(now clock.Instant) { t.local.P.end(t, now) }
+func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 
 // releaseEnded gives the name back whose lease has ended before.
 func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
-	n.P.end(u.Tenure, now)
+	n.p.end(u.Tenure, now)
 	u.releaseDone = n.cleanUp(u.Tenure, now)
 }
 

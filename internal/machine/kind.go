@@ -20,7 +20,7 @@ import (
 // each call that differs in these has a kind and a local name of its own, with one waiter.
 type Kind struct {
 	Owner   string        // label of its tenures
-	Ttl     time.Duration // how long the lock key lives after each grant and renewal
+	TTL     time.Duration // how long the lock key lives after each grant and renewal
 	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew; instead of renewing the process asks
 	lingers bool          // an idle tenure is kept for a while
 	First   *FirstLock    // asks in place of lock; nil: lock does
@@ -46,7 +46,7 @@ type FirstLock struct {
 }
 
 // Victim is a tenure that Mutex.Steal ends, and why.
-type Victim struct{ Id, Hash, Reason string }
+type Victim struct{ ID, Hash, Reason string }
 
 // electionTerm is what a tenure of an Election has proclaimed.
 type electionTerm struct {
@@ -57,12 +57,12 @@ type electionTerm struct {
 
 // DedicatedKind is that of a call with an owner or a ttl of its own.
 func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
-	return &Kind{Owner: owner, Ttl: ttl, tail: keyspace.Tail(ttl, owner)}
+	return &Kind{Owner: owner, TTL: ttl, tail: keyspace.Tail(ttl, owner)}
 }
 
 // CandidateKind is that of a candidate: its value stands in its ids.
 func (p *Process) CandidateKind(value string) *Kind {
-	k := p.DedicatedKind(value, p.Settings.Ttl)
+	k := p.DedicatedKind(value, p.Settings.TTL)
 	k.Term = &electionTerm{}
 	return k
 }
@@ -70,8 +70,8 @@ func (p *Process) CandidateKind(value string) *Kind {
 // SharedKind is that of a call for a part of a capacity.
 func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
-		Owner: p.Settings.Owner, Ttl: p.Settings.Ttl, Letter: letter, weight: weight, capacity: capacity,
-		tail: keyspace.SharedTail(p.Settings.Ttl, letter, weight, p.Settings.Owner),
+		Owner: p.Settings.Owner, TTL: p.Settings.TTL, Letter: letter, weight: weight, capacity: capacity,
+		tail: keyspace.SharedTail(p.Settings.TTL, letter, weight, p.Settings.Owner),
 	}
 }
 
@@ -152,7 +152,7 @@ func (n *Name) tooMany(a wire.Answer) {
 
 // noteSize tells, once for each size of a name, that another one counts than was stated.
 func (n *Name) noteSize(a wire.Answer) {
-	c, k := n.P, n.Kind
+	c, k := n.p, n.Kind
 	if a.Capacity == 0 || k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
 		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
 		return
@@ -223,23 +223,23 @@ func (n *Name) askSmaller(now clock.Instant) {
 // by Revoke or Steal is stored under it.
 func (n *Name) replaceID(letter byte, weight int64) {
 	k, t := n.Kind, n.tenure
-	head := t.Id[:len(t.Id)-len(k.tail)]
+	head := t.ID[:len(t.ID)-len(k.tail)]
 	k.Letter, k.weight = letter, weight
-	k.tail = keyspace.SharedTail(k.Ttl, letter, weight, k.Owner)
-	k.Shrunk.formerIDs = append(k.Shrunk.formerIDs, t.Id)
+	k.tail = keyspace.SharedTail(k.TTL, letter, weight, k.Owner)
+	k.Shrunk.formerIDs = append(k.Shrunk.formerIDs, t.ID)
 	k.Shrunk.LastErr = nil
 	k.Shrunk.replacing = true
-	delete(n.P.tenures, t.Id)
-	n.P.byFormerID[t.Id] = t // not in endedIDs yet: that would cancel it when Redis shows it
-	t.Id = head + k.tail
-	n.P.tenures[t.Id] = t
+	delete(n.p.tenures, t.ID)
+	n.p.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
+	t.ID = head + k.tail
+	n.p.tenures[t.ID] = t
 }
 
 // idReplaced: Redis has replaced the former ids.
 func (n *Name) idReplaced() {
 	if n.Kind.Shrunk.replacing {
 		n.Kind.Shrunk.replacing = false
-		n.P.Host.Done(n.Kind)
+		n.p.Host.Done(n.Kind)
 	}
 }
 
@@ -250,8 +250,8 @@ func (n *Name) formerIDsEnded(now clock.Instant) {
 	}
 	n.Kind.Shrunk.replacing = false
 	for _, id := range n.Kind.Shrunk.formerIDs {
-		delete(n.P.byFormerID, id)
-		n.P.endedIDs.Add(id, n.remembered(now), now, n.Kind.Ttl+time.Minute)
+		delete(n.p.byFormerID, id)
+		n.p.endedIDs.Add(id, n.remembered(now), now, n.Kind.TTL+time.Minute)
 	}
 }
 
@@ -276,13 +276,13 @@ func (n *Name) lockID(t *Tenure) string {
 	if n.Kind.isShrunk() {
 		return n.Kind.Shrunk.formerIDs[0]
 	}
-	return t.Id
+	return t.ID
 }
 
 // outdated: a request was answered that bore a former id, and may have run when that was
 // replaced already. A renewal then says nothing; a lock has left something behind.
 func (r *Request) outdated() bool {
-	return r.Local.Kind.isShrunk() && r.Call.Args[0] != r.Tenure.Id
+	return r.Local.Kind.isShrunk() && r.Call.Args[0] != r.Tenure.ID
 }
 
 // outdatedLock undoes what a lock of a former id may have left.
@@ -292,7 +292,7 @@ func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
 	}
 	if t.phase == past {
 		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
-		n.P.cancelTenure(t, now)
+		n.p.cancelTenure(t, now)
 		return
 	}
 	t.mayRunLate = true // its end cancels it, if no renewal does before
@@ -308,7 +308,7 @@ func (k *Kind) withFormerIDs(args []string, suffix string) []string {
 }
 
 // Announces reports whether the turn is a term, and the server pushes what it announces.
-func (u *Turn) Announces() bool { return u.Local.Kind.Term != nil && u.Local.P.Queue }
+func (u *Turn) Announces() bool { return u.Local.Kind.Term != nil && u.Local.p.Queue }
 
 // announceEvery is how often a term is announced: a failover may lose the term key.
 const announceEvery = 5 * time.Minute
@@ -323,7 +323,7 @@ func (p *Process) Elected(u *Turn, now clock.Instant) *Removal {
 }
 
 func (u *Turn) announceOnceMore(now clock.Instant) {
-	p, term := u.Local.P, u.Local.Kind.Term
+	p, term := u.Local.p, u.Local.Kind.Term
 	if !p.Closed && u.Ended.Load() == nil {
 		u.Local.announce(u, now)
 		p.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
@@ -362,10 +362,10 @@ func (p *Process) AnnounceAgain(u *Turn, now clock.Instant) {
 // announce starts a cleanup. If observers miss it, they notice the change when they
 // poll.
 func (n *Name) announce(u *Turn, now clock.Instant) *Removal {
-	return n.P.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.P.Ttl)}, now).awaited()
+	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.TTL)}, now).awaited()
 }
 
 func (n *Name) announcement(u *Turn) driver.Call {
 	term := n.Kind.Term
-	return election.Announcement(n.Keys, u.Tenure.Id, u.Token, n.shard != "", term.proclaims, term.proclaimed)
+	return election.Announcement(n.Keys, u.Tenure.ID, u.Token, n.shard != "", term.proclaims, term.proclaimed)
 }

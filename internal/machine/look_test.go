@@ -26,8 +26,8 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{time.Hour, false, 100},
 		{15 * time.Second, true, 130},
 	} {
-		p, _ := newTestProcess(Settings{Ttl: way.ttl})
-		local := &Name{P: p, Kind: p.plain, sub: &Subscriber{p: p, Confirmed: true}}
+		p, _ := newTestProcess(Settings{TTL: way.ttl})
+		local := &Name{p: p, Kind: p.plain, sub: &Subscriber{p: p, Confirmed: true}}
 		holder := keyspace.NewID(p.idHead, p.Random, local.Kind.tail)
 		if way.shared {
 			local.Kind = p.SharedKind(keyspace.Reader, 1, WholeCapacity)
@@ -60,7 +60,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
 	p, _ := newTestProcess(Settings{})
-	n := &Name{P: p, sub: &Subscriber{p: p}}
+	n := &Name{p: p, sub: &Subscriber{p: p}}
 	var rate float64
 	for k := range int64(10_000) {
 		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {

@@ -30,7 +30,7 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 func TestRememberedNamesAreForgotten(t *testing.T) {
 	p, _ := newTestProcess(Settings{})
 	bare := func(name string, at time.Duration) *Name {
-		return (&Name{P: p, Name: name, Kind: p.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
+		return (&Name{p: p, Name: name, Kind: p.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {

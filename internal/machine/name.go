@@ -28,7 +28,7 @@ import (
 // Each input (a caller, an answer, a push, the clock) changes the facts below and then
 // calls step, which alone decides what is to be done next.
 type Name struct {
-	P         *Process
+	p         *Process
 	key       string // in Process.names: the name, or more for a kind of its own
 	Name      string
 	Kind      *Kind
@@ -100,7 +100,7 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 
 // newName makes a local name.
 func (p *Process) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
-	n := &Name{P: p, key: key, Name: name, Kind: k, Keys: keys, sub: p.sub, listed: true}
+	n := &Name{p: p, key: key, Name: name, Kind: k, Keys: keys, sub: p.sub, listed: true}
 	k.setKeys(keys)
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
@@ -123,9 +123,9 @@ func (n *Name) remembered(now clock.Instant) *Name {
 	if !n.Kind.Shared() {
 		return n
 	}
-	return n.P.remembered.Of(n.Name, now, func() *Name {
-		k := &Kind{Owner: n.Kind.Owner, Ttl: n.Kind.Ttl, Letter: n.Kind.Letter, capacity: n.Kind.capacity, keys: n.Kind.keys}
-		return &Name{P: n.P, Name: n.Name, Kind: k, Keys: n.Keys, shard: n.shard}
+	return n.p.remembered.Of(n.Name, now, func() *Name {
+		k := &Kind{Owner: n.Kind.Owner, TTL: n.Kind.TTL, Letter: n.Kind.Letter, capacity: n.Kind.capacity, keys: n.Kind.keys}
+		return &Name{p: n.p, Name: n.Name, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
 }
 
@@ -175,7 +175,7 @@ func (p *Process) Each(visit func(name string, held, waiting int)) {
 
 // step does what is to be done now.
 func (n *Name) step(now clock.Instant) {
-	if n.P.Closed {
+	if n.p.Closed {
 		return
 	}
 	t := n.tenure
@@ -184,7 +184,7 @@ func (n *Name) step(now clock.Instant) {
 		return
 	}
 	if t == nil {
-		t = n.P.newTenure(n)
+		t = n.p.newTenure(n)
 		n.tenure = t
 	}
 	switch t.phase {
@@ -201,28 +201,28 @@ func (n *Name) forget(now clock.Instant) {
 	if t := n.tenure; t != nil {
 		n.giveUp(t, now)
 	}
-	n.P.Schedule.Stop(&n.timer)
-	n.P.Schedule.Relax(now)
+	n.p.Schedule.Stop(&n.timer)
+	n.p.Schedule.Relax(now)
 	if n.listed {
 		n.listed = false
-		delete(n.P.names, n.key)
-		n.P.sharedSubs.remove(n)
+		delete(n.p.names, n.key)
+		n.p.sharedSubs.remove(n)
 	}
 }
 
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
 // each time that Redis shows it again.
 func (n *Name) giveUp(t *Tenure, now clock.Instant) {
-	n.P.end(t, now)
+	n.p.end(t, now)
 	n.Asking, n.askAt, n.group = nil, 0, nil
 	if t.mayBeInRedis() {
-		n.P.cancelTenure(t, now)
+		n.p.cancelTenure(t, now)
 	}
 }
 
 func (p *Process) newTenure(n *Name) *Tenure {
-	t := &Tenure{Id: keyspace.NewID(p.idHead, p.Random, n.Kind.tail), local: n}
-	p.tenures[t.Id] = t
+	t := &Tenure{ID: keyspace.NewID(p.idHead, p.Random, n.Kind.tail), local: n}
+	p.tenures[t.ID] = t
 	return t
 }
 
@@ -232,13 +232,13 @@ func (p *Process) end(t *Tenure, now clock.Instant) {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		p.givenUpIDs.Add(t.Id, t.local.remembered(now), now, t.local.Kind.Ttl+protocol.QueueTTL)
+		p.givenUpIDs.Add(t.ID, t.local.remembered(now), now, t.local.Kind.TTL+protocol.QueueTTL)
 	} else {
-		p.endedIDs.Add(t.Id, t.local.remembered(now), now, t.local.Kind.Ttl+time.Minute)
+		p.endedIDs.Add(t.ID, t.local.remembered(now), now, t.local.Kind.TTL+time.Minute)
 	}
 	t.local.formerIDsEnded(now)
 	p.rememberMinHold(t, now)
-	delete(p.tenures, t.Id)
+	delete(p.tenures, t.ID)
 	held := t.phase >= holding
 	t.setPhase(past)
 	if held && t.mayRunLate { // an earlier lock may yet come
@@ -274,7 +274,7 @@ func (n *Name) serve(now clock.Instant) {
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
 	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.confirmedUntil,
-		n.Kind.NoRenew && t.ttl < n.Kind.Ttl: // a push gave it a claim window
+		n.Kind.NoRenew && t.ttl < n.Kind.TTL: // a push gave it a claim window
 		n.renewForMinHold(t, now)
 	case t.Ends().Sub(now) < t.ttl/3:
 		n.topUp(now)
@@ -285,12 +285,12 @@ func (n *Name) serve(now clock.Instant) {
 
 // lingering reports whether an idle tenure is to be kept.
 func (n *Name) lingering(now clock.Instant) bool {
-	if n.P.Linger <= 0 || !n.Kind.lingers {
+	if n.p.Linger <= 0 || !n.Kind.lingers {
 		return false
 	}
 	if n.lingerUntil == 0 {
 		n.tenure.toppedUp = false
-		n.lingerUntil = now.Add(n.P.Linger)
+		n.lingerUntil = now.Add(n.p.Linger)
 		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(n.tenure, now)
 	}
@@ -327,16 +327,16 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	n.lingerUntil = 0
 	n.turn = &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
 	n.turn.setHoldLimits(w, now)
-	n.P.Host.ShowDetails()
-	if n.P.Events {
+	n.p.Host.ShowDetails()
+	if n.p.Events {
 		n.noteGranted(w, now)
 	}
-	n.P.Host.Deliver(w, Outcome{Turn: n.turn})
+	n.p.Host.Deliver(w, Outcome{Turn: n.turn})
 }
 
 // noteGranted stands apart, because an event needs much of the stack.
 func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
-	n.P.Host.Note(Event{What: TurnGranted, Name: n.Name, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
+	n.p.Host.Note(Event{What: TurnGranted, Name: n.Name, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
 }
 
 // recalled closes the turns: the present local waiters are still served, then the name
@@ -344,13 +344,13 @@ func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
 func (n *Name) recalled(t *Tenure) {
 	if t.servesUpTo == 0 && !n.Kind.Shared() {
 		t.servesUpTo = max(1, n.admitted)
-		n.P.Host.Note(Event{What: RecalledName, Name: n.Name})
+		n.p.Host.Note(Event{What: RecalledName, Name: n.Name})
 	}
 }
 
 // tooSlow ends an attempt whose grants arrive when they are over.
 func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
-	err := &TooSlow{Name: n.Name, Ttl: n.Kind.Ttl, RoundTrip: roundTrip}
+	err := &TooSlow{Name: n.Name, TTL: n.Kind.TTL, RoundTrip: roundTrip}
 	n.reject(err)
 	if n.tenure.phase == holding {
 		n.sendRelease(now)
@@ -363,13 +363,13 @@ func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
 func (n *Name) reject(err error) {
 	for w := n.waiters.first; w != nil; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.P.Host.Deliver(w, Outcome{Err: err})
+		n.p.Host.Deliver(w, Outcome{Err: err})
 	}
 }
 
 // tick is the timer of the local name.
 func (n *Name) tick(now clock.Instant) {
-	if n.P.Closed {
+	if n.p.Closed {
 		return
 	}
 	t := n.tenure
@@ -384,7 +384,7 @@ func (n *Name) tick(now clock.Instant) {
 	case asked, queued:
 		if r := n.Asking; r != nil && now >= r.Sent.Add(r.Attempt) {
 			n.overdue(r, now)
-		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.P.Patience()) {
+		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
 			n.failed(n.lastErr, now, now)
 		}
 		if n.tenure == t && t.phase == queued && n.Asking == nil && now >= n.askAt && n.waiters.n > 0 {
@@ -422,7 +422,7 @@ func (n *Name) arm(now clock.Instant) {
 			at(n.askAt)
 		}
 		if n.failingSince > 0 {
-			at(n.failingSince.Add(n.P.Patience()))
+			at(n.failingSince.Add(n.p.Patience()))
 		}
 	case holding:
 		at(t.Ends())
@@ -440,7 +440,7 @@ func (n *Name) arm(now clock.Instant) {
 			at(n.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {
-			at(n.failingSince.Add(n.P.Patience()))
+			at(n.failingSince.Add(n.p.Patience()))
 		}
 		if n.unlocking != nil {
 			at(n.unlocking.Sent.Add(n.unlocking.Attempt))
@@ -449,8 +449,8 @@ func (n *Name) arm(now clock.Instant) {
 		}
 	}
 	if when == clock.Never {
-		n.P.Schedule.Stop(&n.timer)
+		n.p.Schedule.Stop(&n.timer)
 		return
 	}
-	n.P.Schedule.Set(&n.timer, max(when, now), now)
+	n.p.Schedule.Set(&n.timer, max(when, now), now)
 }

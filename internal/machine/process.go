@@ -67,7 +67,7 @@ type Host interface {
 // Settings are those of the options that decisions depend on.
 type Settings struct {
 	Prefix        string
-	Ttl           time.Duration
+	TTL           time.Duration
 	Owner         string
 	Linger        time.Duration
 	WaitReplicas  int
@@ -80,18 +80,18 @@ type Settings struct {
 }
 
 // Patience is how long calls go on while Redis does not answer.
-func (s *Settings) Patience() time.Duration { return min(max(s.Ttl, time.Second), 15*time.Second) }
+func (s *Settings) Patience() time.Duration { return min(max(s.TTL, time.Second), 15*time.Second) }
 
 // Attempt is how long one request may take.
 func (s *Settings) Attempt() time.Duration {
-	return min(max(s.Ttl/2, 250*time.Millisecond), 2*time.Second)
+	return min(max(s.TTL/2, 250*time.Millisecond), 2*time.Second)
 }
 
 // retryWindow is how soon one request may follow another that it repeats.
 func (s *Settings) retryWindow() time.Duration { return 2 * s.Attempt() }
 
 // PatienceToRelease is how long Release waits for its answer.
-func (s *Settings) PatienceToRelease() time.Duration { return min(s.Ttl, 2*time.Second) }
+func (s *Settings) PatienceToRelease() time.Duration { return min(s.TTL, 2*time.Second) }
 
 func New(s Settings, h Host, random func() uint64) *Process {
 	p := &Process{
@@ -99,7 +99,7 @@ func New(s Settings, h Host, random func() uint64) *Process {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		plain:       &Kind{Owner: s.Owner, Ttl: s.Ttl, tail: keyspace.Tail(s.Ttl, s.Owner), lingers: true},
+		plain:       &Kind{Owner: s.Owner, TTL: s.TTL, tail: keyspace.Tail(s.TTL, s.Owner), lingers: true},
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
@@ -311,7 +311,7 @@ type OtherTenure struct{ Name, Tenure, Holder string }
 // TooSlow means that a grant was over when its answer came.
 type TooSlow struct {
 	Name           string
-	Ttl, RoundTrip time.Duration
+	TTL, RoundTrip time.Duration
 }
 
 // TooFewReplicas means that fewer replicas than asked for have acknowledged a grant.

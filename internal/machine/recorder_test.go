@@ -22,8 +22,8 @@ type recorder struct {
 
 // newTestProcess is a process with a recorder. It has a queue, and chance that repeats itself.
 func newTestProcess(s Settings) (*Process, *recorder) {
-	if s.Ttl == 0 {
-		s.Ttl = 15 * time.Second
+	if s.TTL == 0 {
+		s.TTL = 15 * time.Second
 	}
 	if s.Prefix == "" {
 		s.Prefix = "holdfast:"

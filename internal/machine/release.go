@@ -51,8 +51,8 @@ func (p *Process) Release(u *Turn, now clock.Instant) leaving {
 func (n *Name) released(err error, now clock.Instant) {
 	t, fresh := n.tenure, n.fresh
 	n.fresh, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
-	n.P.end(t, now)
-	n.P.removalProgress(t.Id)
+	n.p.end(t, now)
+	n.p.removalProgress(t.ID)
 	n.finishRelease(err)
 	n.tenure = fresh
 }
@@ -61,7 +61,7 @@ func (n *Name) released(err error, now clock.Instant) {
 func (n *Name) finishRelease(err error) {
 	if u := n.releaseDone; u != nil {
 		n.releaseDone = nil
-		n.P.Host.Answer(u, err)
+		n.p.Host.Answer(u, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if n.tenure != t || t.phase != releasing {
 		return // it was too late
 	}
-	if n.unlocking != r && (n.P.Queue || a.Word != "released") {
+	if n.unlocking != r && (n.p.Queue || a.Word != "released") {
 		return // an earlier one was answered; of a quorum a majority may have confirmed it all the same
 	}
 	n.unlocking = nil
@@ -95,19 +95,19 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	// that, or where the lock key may have expired on the way.
 	t.minHold.until = 0 // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
-	n.askAt = n.P.Host.NotBefore(n.Name)
+	n.askAt = n.p.Host.NotBefore(n.Name)
 	if a.Word == "dropped" { // the queue has yet to be handed over
-		n.P.handOverAfterSplit(t.Id, n, now)
+		n.p.handOverAfterSplit(t.ID, n, now)
 	}
 	if a.Word == "not held" && a.Holder == "" && r.Call.Script == script.Cooldown { // which hands nothing over
-		n.P.handOverAfterSplit(t.Id, n, now)
+		n.p.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
 	case fresh == nil:
 	case a.Word == "granted":
-		n.P.granted(fresh, grant{
+		n.p.granted(fresh, grant{
 			base: a.Base, size: a.Size, waiting: a.Waiting,
-			start: r.Sent, ttl: n.Kind.Ttl, recallSure: n.sub.confirmedBefore(r.Sent),
+			start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 		}, now)
 		return
 	case a.Word == "queued":
@@ -118,7 +118,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lossAtUnlock is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
 func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
-	if a.Word != "not held" || t.unlocks > 1 || !n.P.SendsOnce() || now >= t.Ends() {
+	if a.Word != "not held" || t.unlocks > 1 || !n.p.SendsOnce() || now >= t.Ends() {
 		return nil
 	}
 	if a.Holder != "" {
@@ -131,9 +131,9 @@ func (n *Name) unlockFailed(err error, since, now clock.Instant) {
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	n.excludeSleep(since.Add(n.P.Attempt()), now)
+	n.excludeSleep(since.Add(n.p.Attempt()), now)
 	n.lastErr = err
-	n.askAt = now.Add(n.backoff/2 + n.P.Jitter(n.backoff))
+	n.askAt = now.Add(n.backoff/2 + n.p.Jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
@@ -147,7 +147,7 @@ func (n *Name) tickReleasing(now clock.Instant) {
 	if n.releaseDone != nil && now >= n.releaseDeadline {
 		n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
-	if n.failingSince > 0 && now >= n.failingSince.Add(n.P.Patience()) {
+	if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
 		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr))
 	}
 	switch {
@@ -165,22 +165,22 @@ func (n *Name) sendRelease(now clock.Instant) {
 	t.setPhase(releasing)
 	n.lingerUntil = 0
 	n.fresh = nil
-	if n.waiters.anyBlocking() && n.sub.Confirmed && n.P.Queue {
-		n.fresh = n.P.newTenure(n)
+	if n.waiters.anyBlocking() && n.sub.Confirmed && n.p.Queue {
+		n.fresh = n.p.newTenure(n)
 		n.fresh.firstSent, n.fresh.sentWait = now, true
 	}
-	n.releaseDeadline = now.Add(n.P.PatienceToRelease())
+	n.releaseDeadline = now.Add(n.p.PatienceToRelease())
 	n.sendUnlock(now)
 }
 
 func (n *Name) sendUnlock(now clock.Instant) {
 	id := ""
 	if n.fresh != nil {
-		id = n.fresh.Id
+		id = n.fresh.ID
 	}
-	s, args := n.endScript(n.tenure.Id, id, n.tenure.minHold.until, now)
+	s, args := n.endScript(n.tenure.ID, id, n.tenure.minHold.until, now)
 	n.tenure.unlocks++
-	n.unlocking = n.P.sendScript(s, n, n.tenure, now, args, (*Request).unlockAnswered)
+	n.unlocking = n.p.sendScript(s, n, n.tenure, now, args, (*Request).unlockAnswered)
 	n.askAt = 0
 }
 
@@ -334,21 +334,21 @@ func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 	p.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
-		until: now.Add(n.Kind.Ttl), lockKeyOnly: true,
+		until: now.Add(n.Kind.TTL), lockKeyOnly: true,
 	}, now)
 }
 
 // cleanUp ends, in the background, what a tenure has left in Redis.
 func (n *Name) cleanUp(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
-		return n.P.coolDown(t.Id, n, now, t.minHold.until).awaited()
+		return n.p.coolDown(t.ID, n, now, t.minHold.until).awaited()
 	}
-	return n.P.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.Id, "")).awaited()
+	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.ID, "")).awaited()
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
 func (p *Process) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
-	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.Ttl)}, now)
+	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.TTL)}, now)
 }
 
 // minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
@@ -364,12 +364,12 @@ func (p *Process) minHoldEnd(id string) clock.Instant {
 // name away.
 func (p *Process) rememberMinHold(t *Tenure, now clock.Instant) {
 	if t.inMinHold(now) {
-		p.minHolds[t.Id] = t.minHold.until
+		p.minHolds[t.ID] = t.minHold.until
 		p.Later(t.minHold.until, now, t.minHoldOver)
 	}
 }
 
-func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.P.minHolds, t.Id) }
+func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.ID) }
 
 // endScript is what ends a tenure in Redis: before its MinHold is over by the
 // script cooldown, whose duration is computed again for each try.
@@ -388,7 +388,7 @@ func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	}
 	for _, t := range p.tenures {
 		if t.phase == over { // its lease was not released yet
-			calls = append(calls, p.endCall(t.Id, t.local, script.Unlock, now))
+			calls = append(calls, p.endCall(t.ID, t.local, script.Unlock, now))
 		}
 	}
 	for e := range p.cleanups {
@@ -415,9 +415,9 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.P.endCall(t.Id, n, script.Unlock, now))
+			calls = append(calls, n.p.endCall(t.ID, n, script.Unlock, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.P.endCall(t.Id, n, script.Cancel, now))
+			calls = append(calls, n.p.endCall(t.ID, n, script.Cancel, now))
 		}
 	}
 	if u := n.turn; u != nil && u.Announces() {
@@ -456,12 +456,12 @@ func (p *Process) nameOfID(id string) *Name {
 
 // AwaitRemoval tells the host when Redis knows no more of an id that was given up.
 func (p *Process) AwaitRemoval(t *Tenure) {
-	p.removals[t.Id] = t
-	p.removalProgress(t.Id)
+	p.removals[t.ID] = t
+	p.removalProgress(t.ID)
 }
 
 // ForgetRemoval: nobody waits for that any more.
-func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.Id) }
+func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.ID) }
 
 // removalProgress ends it when all locks of the id have been answered and its cancel, too.
 // Each of these calls it.

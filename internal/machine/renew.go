@@ -19,7 +19,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		return
 	}
 	pause := n.renewInterval(t)
-	next := alignRenewal(now.Add(pause-n.P.Jitter(pause/10)), t.ttl)
+	next := alignRenewal(now.Add(pause-n.p.Jitter(pause/10)), t.ttl)
 	if t.renewal != nil && t.renewal.Unsent {
 		t.renewAt = next // it has yet to be sent
 		return
@@ -33,7 +33,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		return
 	}
 	t.renewal = n.sendRenewal(t, now)
-	t.expiry = max(t.expiry, now.Add(n.Kind.Ttl))
+	t.expiry = max(t.expiry, now.Add(n.Kind.TTL))
 	t.minHold.sent(t.renewal, now)
 }
 
@@ -46,7 +46,7 @@ func (r *Request) SetOut(now clock.Instant) bool {
 		return false
 	}
 	r.Sent, r.Unsent = now, false
-	t.expiry = max(t.expiry, now.Add(r.Local.Kind.Ttl))
+	t.expiry = max(t.expiry, now.Add(r.Local.Kind.TTL))
 	t.minHold.sent(r, now)
 	t.reserves(r)
 	return true
@@ -61,7 +61,7 @@ const LongestRenewal = 3 * time.Second
 
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {
 	args, minTTL := n.renewArgs(t, now, 0)
-	r := n.P.sendScript(script.Renew, n, t, now, args, (*Request).renewAnswered)
+	r := n.p.sendScript(script.Renew, n, t, now, args, (*Request).renewAnswered)
 	r.minTTL = minTTL
 	if !r.Unsent {
 		t.reserves(r)
@@ -72,7 +72,7 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {
 // renewArgs are the arguments of a renewal that reserves at least that number of tokens, and
 // the minTTL among them.
 func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
-	args = []string{t.Id}
+	args = []string{t.ID}
 	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
 	if n.Kind.Shared() && t.turns > 0 {
 		wanted = 0 // it has one turn
@@ -110,7 +110,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
-	defer func() { n.P.Host.Answer(r, err) }()
+	defer func() { n.p.Host.Answer(r, err) }()
 	if t.renewal == r {
 		t.renewal = nil
 	}
@@ -119,11 +119,11 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	switch {
 	case now >= t.Ends(): // never revived
-	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.P.WaitReplicas:
+	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.p.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
 	case err == nil && a.Word == "renewed":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.Kind.Ttl, now)
+		t.minHold.renewed(r, n.Kind.TTL, now)
 		t.tokens.Add(a.Base, a.Size)
 		n.acknowledged(t, r)
 		n.idReplaced()
@@ -139,14 +139,14 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			n.recalled(t)
 		}
 		n.renewForRecalls(t, now)
-		n.P.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
+		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && a.Word == "kept":
 		n.prolonged(r)
-		t.minHold.renewed(r, n.Kind.Ttl, now)
+		t.minHold.renewed(r, n.Kind.TTL, now)
 		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.P.Jitter(50*time.Millisecond)))
-		n.P.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
+		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.Jitter(50*time.Millisecond)))
+		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && n.endedThere(t, a, now):
 	default:
 		if err == nil {
@@ -166,20 +166,20 @@ func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
 		n.Kind.Shrunk.LastErr = err
 	}
 	n.retryRenewal(t, now)
-	n.P.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
+	n.p.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
 }
 
 // retryRenewal makes what failed be sent again, the sooner the less often it failed.
 func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.P.Jitter(backoff)))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.Jitter(backoff)))
 }
 
 // renewForRecalls asks Redis once a second whether another client waits, while a recall
 // would be missed and callers here go on.
 func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.P.Jitter(time.Second/2)))
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.Jitter(time.Second/2)))
 	}
 }
 
@@ -201,10 +201,10 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	why := Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
-	n.P.end(t, now)
-	n.P.cancelStaleID(a.Holder, now)
+	n.p.end(t, now)
+	n.p.cancelStaleID(a.Holder, now)
 	if why != stolen {
-		n.P.renewAllSoon(now) // it may not be alone
+		n.p.renewAllSoon(now) // it may not be alone
 	}
 	if n.Kind.isShrunk() { // one of its ids was stolen, another may stand
 		n.cleanUp(t, now)
@@ -233,7 +233,7 @@ func (p *Process) renewAllSoon(now clock.Instant) {
 		return // it is going to be
 	}
 	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // a tenth of Redis at most
-	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.Ttl/6)))
+	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.TTL/6)))
 	p.Later(p.renewedAllAt, now, p.renewAll)
 }
 
@@ -251,7 +251,7 @@ func (p *Process) renewAll(now clock.Instant) {
 		}
 	}
 	slices.SortFunc(held, func(a, b *Tenure) int { // by id where that is the same, so that simulated time repeats itself
-		return cmp.Or(cmp.Compare(a.Ends(), b.Ends()), cmp.Compare(a.Id, b.Id))
+		return cmp.Or(cmp.Compare(a.Ends(), b.Ends()), cmp.Compare(a.ID, b.ID))
 	})
 	for _, t := range held {
 		t.local.renew(t, now)
@@ -268,7 +268,7 @@ type orphan struct {
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
 func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
-	patience := n.P.RepairOrphans
+	patience := n.p.RepairOrphans
 	if patience == 0 {
 		return
 	}
@@ -280,17 +280,17 @@ func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.P.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.P.Ttl.Milliseconds())}, (*Request).repairAnswered)
+	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.TTL.Milliseconds())}, (*Request).repairAnswered)
 }
 
 func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 	n := r.Local
 	switch {
 	case err != nil:
-		n.P.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
+		n.p.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
 	case a.Word == "repaired":
-		n.P.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.P.Ttl)
-		n.P.Host.Note(Event{What: repaired, Name: n.Name})
+		n.p.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.p.TTL)
+		n.p.Host.Note(Event{What: repaired, Name: n.Name})
 	}
 }
 
@@ -302,7 +302,7 @@ func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
 func (n *Name) confirm(t *Tenure, now clock.Instant) {
-	patience := n.P.Patience()
+	patience := n.p.Patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
 		n.unconfirmedSince = 0 // it failed before a long wait in the queue
 	}
@@ -344,7 +344,7 @@ func (n *Name) acknowledged(t *Tenure, r *Request) {
 // back; what is held is renewed again until its deadline, and never undone.
 func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
-	err := &TooFewReplicas{Name: n.Name, Want: n.P.WaitReplicas, Got: r.Acked, Connected: r.Connected}
+	err := &TooFewReplicas{Name: n.Name, Want: n.p.WaitReplicas, Got: r.Acked, Connected: r.Connected}
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}
@@ -367,7 +367,7 @@ func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *
 // RenewNow renews, also where a renewal is under way: it may have run before the reason for this one.
 func (u *Turn) RenewNow(now clock.Instant) {
 	n, t := u.Local, u.Tenure
-	if n.P.Closed || t.phase != holding || n.tenure != t {
+	if n.p.Closed || t.phase != holding || n.tenure != t {
 		return
 	}
 	n.renew(t, now)
@@ -386,7 +386,7 @@ func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 			those = append(those, t)
 		}
 	}
-	slices.SortFunc(those, func(a, b *Tenure) int { return cmp.Compare(a.Id, b.Id) }) // so that simulated time repeats itself
+	slices.SortFunc(those, func(a, b *Tenure) int { return cmp.Compare(a.ID, b.ID) }) // so that simulated time repeats itself
 	for _, t := range those {
 		switch {
 		case t.phase != holding:
@@ -400,11 +400,11 @@ func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 
 // check asks whether a tenure has the name.
 func (n *Name) check(t *Tenure, now clock.Instant) *Request {
-	args := []string{t.Id}
+	args := []string{t.ID}
 	if n.Kind.isShrunk() {
 		args = append(args, n.Kind.Shrunk.formerIDs...)
 	}
-	return n.P.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
+	return n.p.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
 }
 
 func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -435,13 +435,13 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 		}
 		n.step(now)
 	}
-	n.P.Host.Answer(r, err)
+	n.p.Host.Answer(r, err)
 }
 
 // renewNow sends a renewal that waits for no other.
 func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) *Request {
 	attempt := n.patienceToRenew(t, now)
-	t.expiry = max(t.expiry, now.Add(n.Kind.Ttl))
+	t.expiry = max(t.expiry, now.Add(n.Kind.TTL))
 	args, least := n.renewArgs(t, now, tokens)
 	if extends > least {
 		least = extends
@@ -453,7 +453,7 @@ func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time
 	}
 	t.minHold.sent(r, now)
 	t.reserves(r)
-	n.P.Host.Send(r)
+	n.p.Host.Send(r)
 	return r
 }
 
@@ -490,10 +490,10 @@ func (n *Name) prolonged(r *Request) {
 	t := r.Tenure
 	switch {
 	case !n.Kind.NoRenew:
-		t.prolong(r.Sent, n.Kind.Ttl, n.P.Jitter)
+		t.prolong(r.Sent, n.Kind.TTL, n.p.Jitter)
 	case n.turn == nil || r.extendBy > 0:
 		again := t.renewAt
-		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.Ttl), n.P.Jitter)
+		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.p.Jitter)
 		t.renewAt = min(t.renewAt, again)
 		t.confirmHeld(r.Sent)
 	}

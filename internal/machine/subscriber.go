@@ -232,7 +232,7 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	if m.Kind == "front" {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
-	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.P.Jitter(10*time.Millisecond))
+	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.p.Jitter(10*time.Millisecond))
 	if n.tenure == t && t.phase == queued && n.Asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {

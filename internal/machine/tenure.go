@@ -24,7 +24,7 @@ const (
 // Tenure is one process's hold of a name in Redis, from asking to the end.
 // Guarded by the core's mutex, except the atomics.
 type Tenure struct {
-	Id    string
+	ID    string
 	local *Name
 	phase phase
 
@@ -68,10 +68,10 @@ type Tenure struct {
 // setPhase moves a tenure to its next phase.
 func (t *Tenure) setPhase(p phase) {
 	if t.phase == holding {
-		t.local.P.Schedule.Held--
+		t.local.p.Schedule.Held--
 	}
 	if p == holding {
-		t.local.P.Schedule.Held++
+		t.local.p.Schedule.Held++
 	}
 	t.phase = p
 }

@@ -99,7 +99,7 @@ func (n *Name) rejectTries(now clock.Instant) {
 func (n *Name) answerTries(what func() error) {
 	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.P.Host.Deliver(w, Outcome{Err: what()})
+		n.p.Host.Deliver(w, Outcome{Err: what()})
 	}
 }
 
@@ -211,7 +211,7 @@ func (g *group) ask(now clock.Instant) {
 		}
 		t := n.tenure
 		r := &Request{
-			Call: n.callFor(script.Lock, []string{t.Id}), Local: n, Tenure: t,
+			Call: n.callFor(script.Lock, []string{t.ID}), Local: n, Tenure: t,
 			Sent: now, Attempt: g.p.Attempt(), OnAnswer: (*Request).lockAnswered,
 		}
 		if t.firstSent == 0 {
@@ -220,7 +220,7 @@ func (g *group) ask(now clock.Instant) {
 		n.askAt = 0
 		t.openLocks++
 		n.Asking = r
-		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.Id)
+		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.ID)
 		carried = append(carried, r)
 	}
 	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}

@@ -53,7 +53,7 @@ var electionMutants = []mutant{
 	{guard: "proclaim: who inspects sees it", file: "internal/script/mutex/inspect.lua", name: "TestProclaim",
 		edits: []string{"term_now, value = newest, proclaimed", "term_now = newest"}},
 	{guard: "proclaim: only who leads", file: "proclaim.go", name: "TestProclaimIsLost",
-		edits: []string{"case a.Holder == u.Tenure.Id:", "case a.Holder != \"never\":"}},
+		edits: []string{"case a.Holder == u.Tenure.ID:", "case a.Holder != \"never\":"}},
 	{guard: "proclaim: not under a lease that is over", file: "internal/machine/kind.go", name: "TestAdoptATerm",
 		edits: []string{"if e := u.Ended.Load(); e != nil {\n\t\treturn driver", "if e := u.Ended.Load(); e != nil && false {\n\t\treturn driver"}},
 	{guard: "proclaim: what was not answered is repeated", file: "internal/machine/kind.go", name: "TestProclaimIsRepeated",

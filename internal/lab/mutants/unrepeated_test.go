@@ -7,7 +7,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "unrepeated: another's name is told as that", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseOfATakenLock",
 		edits: []string{"\tif a.Holder != \"\" {\n\t\treturn &Lost{Name: n.Name, Cause: taken}", "\tif false {\n\t\treturn &Lost{Name: n.Name, Cause: taken}"}},
 	{guard: "unrepeated: only where the store can promise it", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
-		edits: []string{"!n.P.SendsOnce()", "false"}},
+		edits: []string{"!n.p.SendsOnce()", "false"}},
 	{guard: "unrepeated: and nobody sent it before", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"t.unlocks > 1", "false"}},
 	{guard: "unrepeated: shared_unlock that says again has done it", file: "internal/machine/release.go", pkg: "./embedded", name: "TestReleaseBesideTheDead",
