@@ -23,6 +23,10 @@ import (
 const (
 	widestCircle, widestLabCircle = 5, 10
 	largestRoom, largestLabRoom   = 2500, 3500 // lines of code: without comments and blanks
+
+	// The machine is one thing, whose files are its phases.
+	machineDir                    = "internal/machine"
+	widestMachine, largestMachine = 10, 3000
 )
 
 // room is a package without its tests, as it is built on Linux.
@@ -71,6 +75,9 @@ func TestCircles(t *testing.T) {
 		if r.lab() {
 			most = widestLabCircle
 		}
+		if dir == machineDir {
+			most = widestMachine
+		}
 		if circle := largestCircle(r.uses()); len(circle) > most {
 			t.Errorf("%s has %d files that all use each other (%s), more than %d: a reader of one has to read all; "+
 				"let files form layers, or make a package of what can be understood alone",
@@ -84,6 +91,9 @@ func TestSizeOfPackages(t *testing.T) {
 		most := largestRoom
 		if r.lab() {
 			most = largestLabRoom
+		}
+		if dir == machineDir {
+			most = largestMachine
 		}
 		lines := 0
 		for _, f := range r.files {
@@ -99,7 +109,7 @@ func TestSizeOfPackages(t *testing.T) {
 func TestMethodsStandTogether(t *testing.T) {
 	for dir, r := range rooms(t) {
 		for _, name := range r.scattered() {
-			t.Errorf("%s: %s has methods in a file that is not the type's, nor named by its comment, or in several: "+
+			t.Errorf("%s: %s has methods in a file that is not the type's, nor named by its comment: "+
 				"a type is read as a whole; bring them together, or split the type", dir, name)
 		}
 	}
@@ -239,7 +249,7 @@ func (r *room) scattered() []string {
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(elsewhere)) {
 		files := slices.Collect(maps.Keys(elsewhere[name]))
-		if len(files) > 1 || !strings.Contains(named[name], files[0]) {
+		if slices.ContainsFunc(files, func(f string) bool { return !strings.Contains(named[name], f) }) {
 			wrong = append(wrong, name)
 		}
 	}

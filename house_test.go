@@ -243,12 +243,13 @@ var arrows = map[string][]string{
 	"internal/refused":      {"driver", "internal/refused"},
 	"internal/view":         {"", "admin/...", "driver", "internal/view"},
 	"internal/ballot":       {"driver", "internal/ballot", "internal/clock", "internal/keyspace", "internal/majority", "internal/memory", "internal/protocol", "internal/script", "internal/tally", "internal/wire"},
+	"internal/machine":      {"driver", "internal/ballot", "internal/clock", "internal/election", "internal/keyspace", "internal/machine", "internal/memory", "internal/protocol", "internal/script", "internal/tokens", "internal/wire"},
 	"internal/majority":     {"internal/majority"},
 	"internal/memory":       {"internal/clock", "internal/memory"},
 	"internal/tokens":       {"internal/tokens", "internal/wire", "internal/protocol"}, // the most that one renewal may reserve
 	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
-	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                                                // driver: its tests
-	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/ballot", "internal/majority", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/...", "internal/protocol"}, // its tests inspect
+	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                                                                    // driver: its tests
+	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/ballot", "internal/machine", "internal/majority", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/...", "internal/protocol"}, // its tests inspect
 	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details", "internal/protocol"},
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire", "internal/protocol"}, // no I/O: neither a driver nor a call
 	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},

@@ -424,3 +424,38 @@ func (n *Name) servesPresent(t *Tenure, g grant) {
 		t.servesUpTo = min(t.servesUpTo, w.number+g.size-1)
 	}
 }
+
+// orphan is a key without expiry that a waiter keeps seeing.
+type orphan struct {
+	value string
+	since clock.Instant
+}
+
+// orphaned gives a key without expiry one, when asked for and after it was seen
+// unchanged for long enough.
+func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
+	patience := n.p.RepairOrphans
+	if patience == 0 {
+		return
+	}
+	if n.orphan.value != a.Holder || n.orphan.since == 0 {
+		n.orphan = orphan{a.Holder, now}
+		return
+	}
+	if now.Sub(n.orphan.since) < patience {
+		return
+	}
+	n.orphan = orphan{}
+	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.TTL.Milliseconds())}, (*Request).repairAnswered)
+}
+
+func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
+	n := r.Local
+	switch {
+	case err != nil:
+		n.p.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
+	case a.Word == "repaired":
+		n.p.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.p.TTL)
+		n.p.Host.Note(Event{What: repaired, Name: n.Name})
+	}
+}

@@ -12,10 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Turn is what the leases of a reentrant holder share. Guarded by the core's
-// mutex, except ended. It does not know its leases: they keep the Client alive,
-// and a program that drops both is noticed. A channel can keep nothing alive, so
-// the turn keeps the Client from when somebody has asked for one.
+// Turn is what the leases of a reentrant holder share. All of it is guarded by the engine's mutex,
+// except Ended. It does not know its leases: they keep the Client alive, and a program that drops
+// both is noticed. What asks Redis about a turn stands in renew.go, what is about terms in kind.go.
 type Turn struct {
 	Local       *Name
 	Tenure      *Tenure

@@ -12,21 +12,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Name is one name in this process: the local waiters, in order, and the one tenure
-// by which the process asks for it, holds it or leaves it.
-//
-//	          caller              granted                  nobody left, or recalled
-//	nothing ----------> asked ------------------> holding ------------------------> releasing
-//	   ^                  | held: listen, lock again |  ^                               |
-//	   |                  | queued                   |  | granted (pushed or answered)  | released
-//	   |                  v                          |  |                               |
-//	   |               queued -----------------------|--+<------- a fresh id is queued -+
-//	   |                  | all waiters gave up      |                                  |
-//	   +------- cancel ---+              lost, over: a new id if waiters are left       |
-//	   +--------------------------------------------------------------------------------+
-//
-// Each input (a caller, an answer, a push, the clock) changes the facts below and then
-// calls step, which alone decides what is to be done next.
+// Name is one name in this process: the local waiters, in order, and the one tenure by which the
+// process asks for it, holds it or leaves it. Its methods stand where the phase is that they are
+// about: name.go has what goes on in each, ask.go, hold.go, renew.go and release.go one each.
+// Those about waiters are in waiter.go, those about a kind in kind.go, those about pushes in
+// subscriber.go; process.go has what its requests have in common.
 type Name struct {
 	p         *Process
 	key       string // in Process.names: the name, or more for a kind of its own

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Process is what a Client knows of its names, and decides about them. It does no I/O and reads
-// no clock: the core calls it with its mutex held, and hands it each answer, each push and
-// the time. It asks its host to act.
+// Process is what a Client knows of its names, and decides about them. Its methods stand where the
+// phase is that they are about: here those about all names, and in name.go, ask.go, hold.go, renew.go,
+// release.go, waiter.go and kind.go the others.
 type Process struct {
 	Settings
 	Host     Host
@@ -140,7 +140,8 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 }
 
 // Request is one run of a script on its way. An answer may come after seconds, twice or
-// never: the state decides what it still means. The request only has what it was about.
+// never: the state decides what it still means. The request only has what it was about. Its methods
+// that take an answer stand in ask.go, renew.go and release.go, those about a kind in kind.go.
 type Request struct {
 	Call      driver.Call
 	Local     *Name

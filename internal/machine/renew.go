@@ -183,7 +183,7 @@ func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	}
 }
 
-// endedThere ends a tenure of which Redis says that it is over, and reports whether that is so.
+// endedThere ends a tenure if the answer says that it is over in Redis, and reports whether it does.
 func (n *Name) endedThere(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	switch a.Word {
 	case "lost", "stolen":
@@ -256,41 +256,6 @@ func (p *Process) renewAll(now clock.Instant) {
 	for _, t := range held {
 		t.local.renew(t, now)
 		t.local.arm(now)
-	}
-}
-
-// orphan is a key without expiry that a waiter keeps seeing.
-type orphan struct {
-	value string
-	since clock.Instant
-}
-
-// orphaned gives a key without expiry one, when asked for and after it was seen
-// unchanged for long enough.
-func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
-	patience := n.p.RepairOrphans
-	if patience == 0 {
-		return
-	}
-	if n.orphan.value != a.Holder || n.orphan.since == 0 {
-		n.orphan = orphan{a.Holder, now}
-		return
-	}
-	if now.Sub(n.orphan.since) < patience {
-		return
-	}
-	n.orphan = orphan{}
-	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.TTL.Milliseconds())}, (*Request).repairAnswered)
-}
-
-func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
-	n := r.Local
-	switch {
-	case err != nil:
-		n.p.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
-	case a.Word == "repaired":
-		n.p.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.p.TTL)
-		n.p.Host.Note(Event{What: repaired, Name: n.Name})
 	}
 }
 

@@ -21,8 +21,9 @@ const (
 	past                   // ended; remembered for a while, see memory
 )
 
-// Tenure is one process's hold of a name in Redis, from asking to the end.
-// Guarded by the core's mutex, except the atomics.
+// Tenure is one process's hold of a name in Redis, from asking to the end. All of it is guarded by
+// the engine's mutex, except the atomics. Methods about one phase stand in hold.go, renew.go and
+// release.go.
 type Tenure struct {
 	ID    string
 	local *Name
