@@ -181,7 +181,7 @@ func TestMultiWhileASlotMoves(t *testing.T) {
 		if err := errors.Join(lease.Err(), lease.Release()); err != nil {
 			t.Errorf("driver %d: after a move: %v", i, err)
 		}
-		finish := nodes.BeginMove(t, name) // fences are there already, L and Q nowhere
+		finish := nodes.BeginMove(t, name) // fences are there already, the lock key and the queue nowhere
 		got := make(chan error, 1)
 		go func() {
 			var err error

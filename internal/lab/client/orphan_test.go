@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// besideOrphan lets B wait for a name whose L somebody else has set.
+// besideOrphan lets B wait for a name whose lock key somebody else has set.
 func besideOrphan(t *testing.T, server *redistest.Server, name string, ttl, repair time.Duration) (labtest.Asked, *labtest.Journal) {
 	t.Helper()
 	j := &labtest.Journal{}

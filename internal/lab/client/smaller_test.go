@@ -15,7 +15,7 @@ import (
 )
 
 // On a real server a writer becomes a reader, and permits are given back, at once; also
-// where L alone was deleted. Nobody gets more than there is.
+// where the lock key alone was deleted. Nobody gets more than there is.
 func TestSharedSmaller(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {

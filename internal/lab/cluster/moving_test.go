@@ -72,7 +72,7 @@ func outlast(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 	if err := lease.Err(); err != nil {
 		t.Errorf("the lease, five times its ttl into the move: %v", err)
 	}
-	move(lock) // L alone is reached at its new server now
+	move(lock) // the lock key alone is reached at its new server now
 	time.Sleep(1500 * time.Millisecond)
 	if err := lease.Err(); err != nil {
 		t.Errorf("the lease, when L has moved: %v", err)

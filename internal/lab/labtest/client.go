@@ -154,7 +154,7 @@ func Commands(t testing.TB, servers ...*redistest.Server) (n int64) {
 	return n
 }
 
-// Gone reports whether neither L nor Q of a name is there.
+// Gone reports whether neither the lock key nor the queue of a name is there.
 func Gone(t testing.TB, server *redistest.Server, name string) bool {
 	t.Helper()
 	return server.MustDo(t, "EXISTS", LockKey(name), QueueKey(name)) == "0"

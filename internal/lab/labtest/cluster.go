@@ -40,7 +40,7 @@ func (c Cluster) Do(t testing.TB, args ...any) string {
 	return ""
 }
 
-// InLine waits until exactly these owners stand in Q, in this order.
+// InLine waits until exactly these owners stand in the queue, in this order.
 func (c Cluster) InLine(t testing.TB, name string, want ...string) {
 	t.Helper()
 	inLine(t, func() string { return c.Do(t, "ZRANGE", QueueKey(name), 0, -1) }, want)

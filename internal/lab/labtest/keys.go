@@ -25,13 +25,13 @@ func OwnerOf(id string) string {
 	return owner
 }
 
-// Holder is the owner of L, empty when it is not there.
+// Holder is the owner of the lock key, empty when it is not there.
 func Holder(t *testing.T, server *redistest.Server, name string) string {
 	t.Helper()
 	return OwnerOf(server.MustDo(t, "GET", LockKey(name)))
 }
 
-// PTTL is what is left of the life of L.
+// PTTL is what is left of the life of the lock key.
 func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 	t.Helper()
 	ms, err := strconv.Atoi(server.MustDo(t, "PTTL", LockKey(name)))
@@ -41,7 +41,7 @@ func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// InLine waits until exactly these owners stand in Q, in this order.
+// InLine waits until exactly these owners stand in the queue, in this order.
 func InLine(t testing.TB, server *redistest.Server, name string, want ...string) {
 	t.Helper()
 	inLine(t, func() string { return server.MustDo(t, "ZRANGE", QueueKey(name), 0, -1) }, want)

@@ -85,7 +85,7 @@ type visit struct {
 // not compared; what is proved follows from what each process knows of itself:
 //
 // A process is *requeued* at the end of a visit if callers stood in its line
-// while the last of the visit held. The unlock has put it at the tail of Q then,
+// while the last of the visit held. The unlock has put it at the tail of the queue then,
 // and it stays there until it is granted. So
 //   - between the two visits no other process has more than one: whoever was
 //     granted stands behind it now. (For two processes that are both requeued

@@ -195,7 +195,7 @@ func (c *workerSet) unforced(since int64) {
 	c.rounds = append(c.rounds, r)
 }
 
-// fences are the F of the kept names that a server has.
+// fences are the fences of the kept names that a server has.
 func (c *workerSet) fences(t *testing.T, server *redistest.Server) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -149,7 +149,7 @@ func TestQuorumScriptClamps(t *testing.T) {
 	}
 }
 
-// raise reserves only where L is still the very vote; a late one does nothing.
+// raise reserves only where the lock key is still the very vote; a late one does nothing.
 func TestQuorumScriptRaise(t *testing.T) {
 	n := startNode(t, redistest.Options{})
 	given := n.expect("granted", n.lock(voterA, n.now()))[1]
@@ -176,7 +176,7 @@ func TestQuorumScriptRaise(t *testing.T) {
 	}
 }
 
-// renew prolongs and never makes L anew; repair makes it, and takes it from
+// renew prolongs and never makes the lock key anew; repair makes it, and takes it from
 // nobody.
 func TestQuorumScriptRenewRepair(t *testing.T) {
 	n := startNode(t, redistest.Options{})

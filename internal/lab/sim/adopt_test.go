@@ -43,7 +43,7 @@ func (s stage) adoptionLost(l *sim.Link, text string, cause holdfast.Cause) {
 	}
 }
 
-// neverFree looks at L all the time, until stop.
+// neverFree looks at the lock key all the time, until stop.
 func (s stage) neverFree(name string) (stop func()) {
 	lock, _, _ := sim.Keys(name)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// One who asks again by its id, since an answer was lost, where L was deleted
+// One who asks again by its id, since an answer was lost, where the lock key was deleted
 // alone: what it lives does not cut short what the others live.
 func TestSharedAskedAgainWithoutL(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -148,7 +148,7 @@ func TestCostOfSeveral(t *testing.T) {
 }
 
 // A least time of holding is one round trip more than the lock, none where the first
-// life of L covers it; a most time none.
+// life of the lock key covers it; a most time none.
 func TestCostOfHolding(t *testing.T) {
 	measure(t, func(m *meter, c, _ *holdfast.Client) {
 		for _, test := range []struct {

@@ -58,7 +58,7 @@ func TestDetailsAreKeptAlive(t *testing.T) {
 		p0.Kill()
 		time.Sleep(time.Hour + 16*time.Second)
 		s.nothingLeft("n")
-		if n := s.Do("DBSIZE"); n != int64(1) { // F
+		if n := s.Do("DBSIZE"); n != int64(1) { // the fence
 			t.Errorf("%v keys are left, want the fence alone", n)
 		}
 	})

@@ -61,7 +61,7 @@ func twoTurns(s stage) hold {
 }
 
 // A write of an earlier turn, delivered once more, does not come after those of
-// a later turn, though L names the tenure of both.
+// a later turn, though the lock key names the tenure of both.
 func TestEvalLateWriteOfAnEarlierTurn(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		second := twoTurns(s)
@@ -109,7 +109,7 @@ func TestEvalFrozen(t *testing.T) {
 		}()
 		next := s.waits(p1, "n")
 		second := s.soon("the next", next, 10*time.Second)
-		s.Do("SET", "stock", "new") // by another way than Eval: only L can tell
+		s.Do("SET", "stock", "new") // by another way than Eval: only the lock key can tell
 		if _, err := first.eval(setStock, "older"); !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("Eval of a lease that is over: got %v, want ErrLost", err)
 		}

@@ -21,7 +21,7 @@ func (s stage) renewExported(l *sim.Link, text string) *holdfast.ExportedHold {
 	return got
 }
 
-// notLonger wants the holder's own deadline before the end of L.
+// notLonger wants the holder's own deadline before the end of the lock key.
 func (s stage) notLonger(got *holdfast.ExportedHold) {
 	s.t.Helper()
 	lock, _, _ := sim.Keys(got.Name)
@@ -135,7 +135,7 @@ func TestExportedIsRevoked(t *testing.T) {
 }
 
 // What another process has adopted can't be renewed or released by its text, also
-// when L is a ghost of it.
+// when the lock key is a ghost of it.
 func TestExportedThatWasAdopted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)

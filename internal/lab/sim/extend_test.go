@@ -40,7 +40,7 @@ func (h hold) expires(d time.Duration) {
 	h.s.Watch.Leaves(h.held)
 }
 
-// life is how long L lives.
+// life is how long the lock key lives.
 func (s stage) life(name string) time.Duration {
 	lock, _, _ := sim.Keys(name)
 	left, _ := s.Do("PTTL", lock).(int64)
@@ -77,7 +77,7 @@ func TestNoRenew(t *testing.T) {
 	}
 }
 
-// Extend prolongs once, and never ends a lease sooner. Whatever L has left then, the next
+// Extend prolongs once, and never ends a lease sooner. Whatever the lock key has left then, the next
 // gets the name at the end.
 func TestExtend(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -171,7 +171,7 @@ func TestExtendUnanswered(t *testing.T) {
 }
 
 // An order is heard though nothing is renewed: it asks, again and again until it is answered,
-// and L is not prolonged by that. EnsureHeld prolongs nothing, either.
+// and the lock key is not prolonged by that. EnsureHeld prolongs nothing, either.
 func TestNoRenewAsks(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

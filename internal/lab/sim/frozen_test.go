@@ -345,7 +345,7 @@ func TestMissedAsksItself(t *testing.T) {
 	})
 }
 
-// People see the newest token also where F says to whom the newest grant was pushed.
+// People see the newest token also where the fence says to whom the newest grant was pushed.
 func TestFrozenIsInspected(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.three(15 * time.Second)
@@ -362,7 +362,7 @@ func TestFrozenIsInspected(t *testing.T) {
 	})
 }
 
-// H lives on for those that wait, to see which of them let a grant lapse; L ends with the last that
+// The holders key lives on for those that wait, to see which of them let a grant lapse; the lock key ends with the last that
 // holds, however often that one renews.
 func TestFrozenHolderIsNotProlonged(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -83,7 +83,7 @@ func (n *watched) rises(h *Held, token int64) bool {
 }
 
 // checkShared is check of a shared kind: together the holders never have more
-// than the capacity, and each stands in H for longer than it believes.
+// than the capacity, and each stands in the holders key for longer than it believes.
 func checkShared(w *Watch, name string, n *watched) {
 	var used int64
 	who := ""
@@ -135,7 +135,7 @@ func becomes(w *Watch, name, id string, former []string) {
 	}
 }
 
-// inH is the score of a holder in H; empty: it does not stand there. Of several ids the
+// inH is the score of a holder in the holders key; empty: it does not stand there. Of several ids the
 // newest counts: a late duplicate may have made a former one anew.
 func inH(w *Watch, name string, h *Held) string {
 	for _, id := range slices.Backward(h.newer) {
@@ -261,7 +261,7 @@ func (s *Story) heldBy(name string) string {
 	return brief(fmt.Sprint(s.Do("GET", lock)))
 }
 
-// evict deletes what says who holds; of a shared kind perhaps L alone, by which
+// evict deletes what says who holds; of a shared kind perhaps the lock key alone, by which
 // nobody loses anything.
 func (s *Story) evict(name string, r *rand.Rand) {
 	switch {
@@ -281,7 +281,7 @@ func (s *Story) evict(name string, r *rand.Rand) {
 	s.Do("DEL", KeyH(name))
 }
 
-// evictAlone deletes L of a shared kind, and nothing that says who holds.
+// evictAlone deletes the lock key of a shared kind, and nothing that says who holds.
 func (s *Story) evictAlone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

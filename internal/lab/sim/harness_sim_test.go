@@ -119,7 +119,7 @@ func (w *World) Do(args ...string) any {
 	return reply
 }
 
-// Keys are the L, F and Q of a name.
+// Keys are the lock key, the fence and the queue of a name.
 func Keys(name string) (lock, fence, queue string) {
 	l := Prefix + name
 	return l, "holdfast/fence:{" + l + "}", "holdfast/queue:{" + l + "}"
@@ -167,7 +167,7 @@ func (w *World) Restart(empty bool, after time.Duration) {
 	w.mu.Unlock()
 }
 
-// Evict deletes a name's L as an eviction or a hand would.
+// Evict deletes a name's lock key as an eviction or a hand would.
 func (w *World) Evict(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

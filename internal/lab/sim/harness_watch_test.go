@@ -69,7 +69,7 @@ func (w *Watch) fellBack() {
 	}
 }
 
-// lastToken is the token in F, behind which a client may stand.
+// lastToken is the token in the fence, behind which a client may stand.
 func lastToken(f string) int64 {
 	text, _, _ := strings.Cut(f, " ")
 	last, _ := strconv.ParseInt(text, 10, 64)
@@ -336,7 +336,7 @@ func (w *Watch) check(name string) {
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
 			if w.holder(name) == h.tenure {
-				continue // a late duplicate of its lock has made L anew
+				continue // a late duplicate of its lock has made the lock key anew
 			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
 				w.broken("S3: %s still believes in %s %v after it was lost", h.Process.Owner, name, left)
@@ -354,14 +354,14 @@ func (w *Watch) check(name string) {
 	}
 }
 
-// holder is the value of L, empty if there is none.
+// holder is the value of the lock key, empty if there is none.
 func (w *Watch) holder(name string) string {
 	lock, _, _ := Keys(name)
 	holder, _ := w.world.Do("GET", lock).(string)
 	return holder
 }
 
-// compare: a lease's own view ends before its L can.
+// compare: a lease's own view ends before its lock key can.
 func (w *Watch) compare(name string, h *Held) {
 	lock, _, _ := Keys(name)
 	holder := w.holder(name)

@@ -13,7 +13,7 @@ import (
 // The least time of holding again, with a network that loses, doubles and delays,
 // and processes that stop.
 
-// of L to the ttl.
+// of the lock key to the ttl.
 func TestMinHoldLateLock(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -184,7 +184,7 @@ func TestMinHoldFrozen(t *testing.T) {
 	})
 }
 
-// A slot moves: what falls back to L alone keeps the least time.
+// A slot moves: what falls back to the lock key alone keeps the least time.
 func TestMinHoldWhileASlotMoves(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
@@ -212,7 +212,7 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 	})
 }
 
-// L was deleted: the release that finds nothing to rest lets the line go on.
+// The lock key was deleted: the release that finds nothing to rest lets the line go on.
 func TestMinHoldDeleted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

@@ -168,7 +168,7 @@ func TestNoDeadlockWithALeaseThatIsOver(t *testing.T) {
 }
 
 // A wait that was given up while its process could not reach Redis, for longer
-// than its ttl, is taken out of Q when it can.
+// than its ttl, is taken out of the queue when it can.
 func TestCancelOutlastsTheTTL(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", time.Second)

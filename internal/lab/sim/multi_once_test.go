@@ -227,7 +227,7 @@ func TestMultiDoesNotOvertake(t *testing.T) {
 	})
 }
 
-// Dead waiters stand before nobody: a free name with them in its Q is had, one
+// Dead waiters stand before nobody: a free name with them in its queue is had, one
 // after the other. If another name is held nothing is taken all the same.
 func TestMultiBehindTheDead(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

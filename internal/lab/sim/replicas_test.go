@@ -85,7 +85,7 @@ func TestPushedGrantIsConfirmed(t *testing.T) {
 }
 
 // Rule 10: a renewal that too few replicas have does not count. It is sent again
-// and never undone: the lease ends by its deadline, and L is left alone.
+// and never undone: the lease ends by its deadline, and the lock key is left alone.
 func TestRenewalIsAcknowledged(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.Replicate(2)

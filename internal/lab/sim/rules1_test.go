@@ -89,8 +89,8 @@ func TestLateLockIsCancelled(t *testing.T) {
 }
 
 // Rule 3: a lock that was sent again runs after the unlock of its id, and what comes
-// of it is heard of before the unlock is answered: it is cancelled then, not left in L
-// for a ttl, nor in Q until its turn.
+// of it is heard of before the unlock is answered: it is cancelled then, not left in the lock key
+// for a ttl, nor in the queue until its turn.
 func TestLateLockWhileLeaving(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		play(t, func(t *testing.T, s stage) {
@@ -188,7 +188,7 @@ func TestForeignIDIsNotCancelled(t *testing.T) {
 	})
 }
 
-// Rules 3 and 5: a tenure that ended by its deadline keeps its L until its lease
+// Rules 3 and 5: a tenure that ended by its deadline keeps its lock key until its lease
 // is released, or the ttl ends: work that is stopping has the rest of it. No
 // late grant changes that.
 func TestGraceAfterTheDeadline(t *testing.T) {
@@ -197,7 +197,7 @@ func TestGraceAfterTheDeadline(t *testing.T) {
 		s.subscribe(p0, p1)
 		s.on(func(step sim.Step, f *sim.Fate) {
 			if step.Process == 0 && step.Kind == "renew" {
-				f.LoseBack = true // they run: L lives on
+				f.LoseBack = true // they run: the lock key lives on
 			}
 			if step.Process == 0 && step.Kind == "grant" {
 				f.Again = 2500 * time.Millisecond
@@ -239,7 +239,7 @@ func TestUnlockSentTwice(t *testing.T) {
 	})
 }
 
-// Rule 4: the fresh id of an unlock that found somebody else's L, or none, is
+// Rule 4: the fresh id of an unlock that found somebody else's lock key, or none, is
 // not in line; lock is sent for it.
 func TestFreshIDThatWasNotQueued(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

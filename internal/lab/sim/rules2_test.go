@@ -284,7 +284,7 @@ func TestTurnHasAThirdOfTheTTL(t *testing.T) {
 	})
 }
 
-// Rule 9: while a slot moves, leases are kept and released by L alone.
+// Rule 9: while a slot moves, leases are kept and released by the lock key alone.
 func TestSlotOnTheMove(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		moving := false
@@ -313,7 +313,7 @@ func TestSlotOnTheMove(t *testing.T) {
 	})
 }
 
-// Rule 9: an unlock that fell back to L alone has not moved the line. It is done
+// Rule 9: an unlock that fell back to the lock key alone has not moved the line. It is done
 // when the keys are together again.
 func TestQueueMovesWhenASlotHasMoved(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

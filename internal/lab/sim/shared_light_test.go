@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// The light and the heavy in H; see docs/shared.md.
+// The light and the heavy in the holders key; see docs/shared.md.
 
 // fits reports whether somebody who tries gets n permits, which it gives back.
 func (s stage) fits(l *sim.Link, name string, n, size int) bool {
@@ -33,7 +33,7 @@ func (s stage) fits(l *sim.Link, name string, n, size int) bool {
 	return true
 }
 
-// entries are the ids in H and their scores.
+// entries are the ids in the holders key and their scores.
 func (s stage) entries(name string) map[string]float64 {
 	s.t.Helper()
 	found := map[string]float64{}
@@ -48,7 +48,7 @@ func (s stage) entries(name string) map[string]float64 {
 	return found
 }
 
-// enter writes an entry of H.
+// enter writes an entry of the holders key.
 func (s stage) enter(name, id string, score float64) {
 	s.Do("ZADD", sim.KeyH(name), strconv.FormatFloat(score, 'f', 0, 64), id)
 }
@@ -96,7 +96,7 @@ func TestSharedLightEnds(t *testing.T) {
 	})
 }
 
-// A heavy one stays heavy while only H can be reached.
+// A heavy one stays heavy while only the holders key can be reached.
 func TestSharedHeavyOutlastsAMove(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
@@ -151,7 +151,7 @@ func TestSharedOldHolders(t *testing.T) {
 	})
 }
 
-// L and H live until the latest end of all who hold, whatever they weigh, and who
+// The lock key and the holders key live until the latest end of all who hold, whatever they weigh, and who
 // leaves counts no more.
 func TestSharedLivesAsLongAsTheLast(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

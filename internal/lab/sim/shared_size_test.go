@@ -296,7 +296,7 @@ func TestSharedForeignHolder(t *testing.T) {
 	})
 }
 
-// A foreign client that takes L while somebody holds, which it can only if L was
+// A foreign client that takes the lock key while somebody holds, which it can only if the lock key was
 // deleted, has it: the holder's next renewal says so.
 func TestSharedTakenByAForeigner(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -314,7 +314,7 @@ func TestSharedTakenByAForeigner(t *testing.T) {
 	})
 }
 
-// L alone that is deleted costs nobody anything: H says who holds.
+// The lock key alone that is deleted costs nobody anything: the holders key says who holds.
 func TestSharedLockKeyAloneIsDeleted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)

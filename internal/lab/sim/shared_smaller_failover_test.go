@@ -192,7 +192,7 @@ func TestSmallerIDArrivesOften(t *testing.T) {
 	}
 }
 
-// A former id stands in Q, wherever: the next renewal takes it out.
+// A former id stands in the queue, wherever: the next renewal takes it out.
 func TestDowngradeClearsQ(t *testing.T) {
 	for name, test := range map[string]struct {
 		score    float64
@@ -211,7 +211,7 @@ func TestDowngradeClearsQ(t *testing.T) {
 					s.Do("ZADD", queue, strconv.FormatFloat(test.score, 'f', 0, 64), former)
 				}
 				if test.deletesL {
-					s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 1 }) // or it makes L anew
+					s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 1 }) // or it makes the lock key anew
 					s.Do("DEL", lock)
 				}
 				time.Sleep(1200 * time.Millisecond)

@@ -114,7 +114,7 @@ func (s stage) lateWriter(renewal func(f *sim.Fate)) (holder hold, locks *int) {
 	return holder, locks
 }
 
-// A lock of the former id runs late: it makes a writer in Q, for whom readers would wait. It
+// A lock of the former id runs late: it makes a writer in the queue, for whom readers would wait. It
 // is cancelled when its answer comes; if that comes in doubt, when nobody doubts any more.
 func TestDowngradeLateLock(t *testing.T) {
 	for name, doubt := range map[string]time.Duration{"known": 0, "in doubt": 300 * time.Millisecond} {
@@ -195,7 +195,7 @@ func TestDowngradeRevoked(t *testing.T) {
 	}
 }
 
-// L alone is gone: the part becomes smaller all the same, and nobody gets more than there is.
+// The lock key alone is gone: the part becomes smaller all the same, and nobody gets more than there is.
 func TestDowngradeWithoutL(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 15*time.Second)

@@ -11,7 +11,7 @@ import (
 )
 
 // leftover takes 5 of 10 and keeps 2; the lock runs once more behind that, so that the 5 stand in
-// H, too. The next renewal is seconds away.
+// the holders key, too. The next renewal is seconds away.
 func leftover(t *testing.T, s stage, p *sim.Link) hold {
 	t.Helper()
 	s.onFirstLock(func(f *sim.Fate) { f.Again = 300 * time.Millisecond })

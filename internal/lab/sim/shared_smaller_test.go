@@ -27,7 +27,7 @@ func (h hold) mustBecome(p sim.Part) {
 	}
 }
 
-// inH is how many ids stand in H.
+// inH is how many ids stand in the holders key.
 func (s stage) inH(name string) int { return len(s.entries(name)) }
 
 // A writer becomes a reader: the readers that wait come in at once, and the writer behind
@@ -313,7 +313,7 @@ func TestDowngradeLateLockUnverified(t *testing.T) {
 	})
 }
 
-// A former id in Q is granted by push when the part is given back: it is known, and ended at
+// A former id in the queue is granted by push when the part is given back: it is known, and ended at
 // once, whether the release is answered by then or not.
 func TestDowngradeStaleIDEnds(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {

@@ -11,7 +11,7 @@ import (
 )
 
 // The margin: clocks whose rates differ by just under 1 % do not let a holder
-// believe longer than its L lives.
+// believe longer than its lock key lives.
 func TestMargin(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.SetRate(1.0045)
@@ -153,7 +153,7 @@ func TestRequestInFlightDoesNotCount(t *testing.T) {
 	})
 }
 
-// One ttl per tenure: whatever script prolongs L, it is by the ttl in its id.
+// One ttl per tenure: whatever script prolongs the lock key, it is by the ttl in its id.
 func TestOneTTLPerTenure(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)

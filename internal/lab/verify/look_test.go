@@ -42,13 +42,13 @@ type left struct {
 	Key   string
 	Life  time.Duration // negative: it has no expiry
 	IDs   []string      // in it
-	Holds bool          // it is L or H, so these hold; else they wait
+	Holds bool          // it is the lock key or the holders key, so these hold; else they wait
 }
 
 // lookScript lists the keys with a prefix: of each its name, its life in ms, whether
-// who is in it holds, and who that is. F and the like, which are meant to last, are not
-// looked into; nor is the L of a shared kind, which has its holders in H. An entry of H
-// that is over counts as gone: H outlives its entries, and the next lock drops them.
+// who is in it holds, and who that is. The fence and the like, which are meant to last, are not
+// looked into; nor is the lock key of a shared kind, which has its holders in the holders key. An entry of the holders key
+// that is over counts as gone: the holders key outlives its entries, and the next lock drops them.
 const lookScript = `
 local all, t = {}, redis.call('TIME')
 local now = t[1] * 1000000 + t[2]

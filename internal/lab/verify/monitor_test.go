@@ -18,7 +18,7 @@ import (
 // watchServer watches a server by MONITOR: what its scripts did to the keys that say who
 // holds a name. It is the other side of what clients believe.
 //
-// It notes what scripts do to L of the names with a prefix, as events of the kind Witness:
+// It notes what scripts do to the lock key of the names with a prefix, as events of the kind Witness:
 // Name, Process (the owner in the id), Detail (set, prolong, end) and Version, the life in
 // ns. T is the server's clock, as that of the history. Where the connection breaks it
 // comes again, and notes a Gap. It returns when the server has confirmed. stop ends it when
@@ -172,7 +172,7 @@ func (w *monitor) take(line string) (t int64, ok bool) {
 	return t, true
 }
 
-// events are what a command did to L of names: DEL may be of several.
+// events are what a command did to the lock key of names: DEL may be of several.
 func (w *monitor) events(command string) (all []history.Event) {
 	args := words(command)
 	if len(args) < 2 {

@@ -19,7 +19,7 @@ type held struct {
 }
 
 // Believed wants that whoever believed in a lease had the name in Redis all that
-// time, by what the server did. It judges the kinds whose L is a string; a
+// time, by what the server did. It judges the kinds whose lock key is a string; a
 // history without a witness passes.
 func Believed(s *Story, r Rules) []Violation {
 	if r.Loses {
