@@ -91,14 +91,14 @@ func TestWaitGivenUpBehindAFault(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	waiting := labtest.Asking(ctx, client.Mutex(name))
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	proxy.Hold()
 	cancel()
 	waiting.Refused(t, context.Canceled)
-	labtest.InLine(t, server, name, "A") // nothing got through
+	labtest.InQueue(t, server, name, "A") // nothing got through
 	proxy.Cut()
 	proxy.Pass()
-	labtest.InLine(t, server, name)
+	labtest.InQueue(t, server, name)
 	labtest.GiveBack(t, lease)
 	labtest.NothingLeftSoon(t, server, name, "warm")
 }
@@ -142,7 +142,7 @@ func TestReleaseRunsTwice(t *testing.T) {
 	proxy.Cut()
 	proxy.Pass()
 	again := labtest.Asking(t.Context(), client.Mutex(name))
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	if got := labtest.Holder(t, server, name); got != "B" {
 		t.Errorf("holder: got %q, want B", got)
 	}

@@ -34,9 +34,9 @@ func TestCloseEndsEverything(t *testing.T) {
 	for range 3 {
 		waiting = append(waiting, labtest.Asking(t.Context(), a.Mutex("f")))
 	}
-	labtest.InLine(t, server, "f", "A")
+	labtest.InQueue(t, server, "f", "A")
 	next := labtest.Asking(t.Context(), b.Mutex("h0"))
-	labtest.InLine(t, server, "h0", "B")
+	labtest.InQueue(t, server, "h0", "B")
 
 	labtest.CloseWell(t, a)
 	for _, name := range held[1:] {
@@ -160,7 +160,7 @@ func TestCloseAfterAWaitWasGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := labtest.Asking(ctx, client.Mutex(name))
 		if round%2 == 0 { // else it is under way itself
-			labtest.InLine(t, server, name, "A")
+			labtest.InQueue(t, server, name, "A")
 		} else {
 			time.Sleep(time.Duration(round) * 50 * time.Microsecond)
 		}
@@ -184,7 +184,7 @@ func TestCloseAfterAnOutage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	waiting := labtest.Asking(ctx, client.Mutex(name))
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	proxy.Refuse()
 	cancel()
 	waiting.Refused(t, context.Canceled)
@@ -211,9 +211,9 @@ func TestCloseWhileItReleases(t *testing.T) {
 		client := holdfast.New(store, &holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: j.Note})
 		lease := labtest.Take(t, client, name)
 		second := labtest.Asking(t.Context(), client.Mutex(name)) // for whom A listens
-		labtest.Eventually(t, "A listens, and knows it", func() bool { return len(labtest.Told[holdfast.Renewed](j)) > 0 })
+		labtest.Eventually(t, "A listens, and knows it", func() bool { return len(labtest.EventsOf[holdfast.Renewed](j)) > 0 })
 		next := labtest.Asking(t.Context(), b.Mutex(name))
-		labtest.Eventually(t, "A is recalled", func() bool { return len(labtest.Told[holdfast.Recalled](j)) > 0 })
+		labtest.Eventually(t, "A is recalled", func() bool { return len(labtest.EventsOf[holdfast.Recalled](j)) > 0 })
 		third := labtest.Asking(t.Context(), client.Mutex(name))
 		labtest.GiveBack(t, lease)
 		lease = second.Lease(t)

@@ -90,7 +90,7 @@ func TestClientInUseIsNotCollected(t *testing.T) {
 	blocker := labtest.Take(t, other, "waited-for")
 	lease := func() *holdfast.Lease { return labtest.Take(t, d.client(), "used") }()
 	waiting := func() labtest.Asked { return labtest.Asking(t.Context(), d.client().Mutex("waited-for")) }()
-	labtest.InLine(t, server, "waited-for", "A")
+	labtest.InQueue(t, server, "waited-for", "A")
 
 	for range 20 {
 		runtime.GC()

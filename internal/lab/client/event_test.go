@@ -81,27 +81,27 @@ func TestEventsOfAHandOver(t *testing.T) {
 	happened(t, "A", ja, "granted", "listening", "recalled", "released", "granted", "released")
 	happened(t, "B", jb, "listening", "queued", "granted", "released")
 
-	queued := labtest.Told[holdfast.Queued](jb)[0]
+	queued := labtest.EventsOf[holdfast.Queued](jb)[0]
 	if queued.Name != name || queued.Position != 0 || queued.Holder != "A" || queued.Remaining <= 0 || queued.Remaining > labtest.Long {
 		t.Errorf("queued: got %+v, want the head behind A", queued)
 	}
 	for j, leases := range map[*labtest.Journal][]*holdfast.Lease{ja: {first, turn}, jb: {lease}} {
 		for i, l := range leases {
-			if got := labtest.Told[holdfast.Granted](j)[i]; got.Name != name || got.Token != l.Token() {
+			if got := labtest.EventsOf[holdfast.Granted](j)[i]; got.Name != name || got.Token != l.Token() {
 				t.Errorf("granted: got %+v, want token %d", got, l.Token())
 			}
-			if got := labtest.Told[holdfast.Released](j)[i]; got.Name != name || got.Token != l.Token() {
+			if got := labtest.EventsOf[holdfast.Released](j)[i]; got.Name != name || got.Token != l.Token() {
 				t.Errorf("released: got %+v, want token %d", got, l.Token())
 			}
 		}
 	}
-	if got := labtest.Told[holdfast.Released](ja)[0].Held; got < held-10*time.Millisecond {
+	if got := labtest.EventsOf[holdfast.Released](ja)[0].Held; got < held-10*time.Millisecond {
 		t.Errorf("held: got %v, want %v at least", got, held)
 	}
-	if got := labtest.Told[holdfast.Granted](jb)[0].Waited; got <= 0 || got > time.Since(began) {
+	if got := labtest.EventsOf[holdfast.Granted](jb)[0].Waited; got <= 0 || got > time.Since(began) {
 		t.Errorf("waited: got %v", got)
 	}
-	if got := labtest.Told[holdfast.Recalled](ja)[0].Name; got != name {
+	if got := labtest.EventsOf[holdfast.Recalled](ja)[0].Name; got != name {
 		t.Errorf("recalled: got %q, want %q", got, name)
 	}
 }
@@ -124,8 +124,8 @@ func TestEventsOfLoss(t *testing.T) {
 		harm()
 		labtest.Closed(t, "the lease of "+name+" is over", lease.Done())
 		labtest.LostBy(t, lease.Err(), cause)
-		labtest.Eventually(t, "it is told", func() bool { return len(labtest.Told[holdfast.Lost](j)) > 0 })
-		lost := labtest.Told[holdfast.Lost](j)
+		labtest.Eventually(t, "it is told", func() bool { return len(labtest.EventsOf[holdfast.Lost](j)) > 0 })
+		lost := labtest.EventsOf[holdfast.Lost](j)
 		got := lost[len(lost)-1]
 		if got.Held <= 0 || time.Since(got.At) < 0 || time.Since(got.At) > labtest.Patience {
 			t.Errorf("lost: got %+v, want how long it was held, and when it ended", got)
@@ -143,8 +143,8 @@ func TestEventsOfLoss(t *testing.T) {
 	lose("taken", holdfast.Taken, func() { server.MustDo(t, "SET", labtest.LockKey("taken"), "another") })
 	fails := func(name string) {
 		t.Helper()
-		labtest.Eventually(t, "a renewal fails", func() bool { return len(labtest.Told[holdfast.RenewFailed](j)) > 0 })
-		failed := labtest.Told[holdfast.RenewFailed](j)[0]
+		labtest.Eventually(t, "a renewal fails", func() bool { return len(labtest.EventsOf[holdfast.RenewFailed](j)) > 0 })
+		failed := labtest.EventsOf[holdfast.RenewFailed](j)[0]
 		if failed.Name != name || failed.Err == nil || failed.Remaining > ttl {
 			t.Errorf("failed: got %+v", failed)
 		}
@@ -176,8 +176,8 @@ func TestEventsOfSubscription(t *testing.T) {
 	waiting := labtest.Asking(t.Context(), client.Mutex("n"))
 	happened(t, "A", j, "listening", "queued")
 	server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
-	labtest.Eventually(t, "it is told", func() bool { return len(labtest.Told[holdfast.SubscriptionConfirmed](j)) >= 2 })
-	if broken := labtest.Told[holdfast.SubscriptionBroken](j); len(broken) != 1 || broken[0].Err == nil {
+	labtest.Eventually(t, "it is told", func() bool { return len(labtest.EventsOf[holdfast.SubscriptionConfirmed](j)) >= 2 })
+	if broken := labtest.EventsOf[holdfast.SubscriptionBroken](j); len(broken) != 1 || broken[0].Err == nil {
 		t.Errorf("got %+v, want one break with an error", broken)
 	}
 	server.MustDo(t, "DEL", labtest.LockKey("n"))
@@ -209,14 +209,14 @@ func TestEventsDropped(t *testing.T) {
 	labtest.Eventually(t, "what was kept is told", func() bool { return len(j.All()) >= 1024 })
 	last := labtest.Take(t, client, "n") // with which the loss is told
 	labtest.Eventually(t, "the last turn is told", func() bool {
-		granted := labtest.Told[holdfast.Granted](j)
+		granted := labtest.EventsOf[holdfast.Granted](j)
 		return granted[len(granted)-1].Token == last.Token()
 	})
-	dropped := labtest.Told[holdfast.Dropped](j)
+	dropped := labtest.EventsOf[holdfast.Dropped](j)
 	if len(dropped) != 1 {
 		t.Fatalf("got %+v, want one word about what was dropped", dropped)
 	}
-	kept := len(labtest.Told[holdfast.Granted](j)) + len(labtest.Told[holdfast.Released](j)) - 1
+	kept := len(labtest.EventsOf[holdfast.Granted](j)) + len(labtest.EventsOf[holdfast.Released](j)) - 1
 	if got, want := dropped[0].N, 2*turns-kept; got != want {
 		t.Errorf("dropped: got %d, want %d", got, want)
 	}

@@ -96,7 +96,7 @@ func TestClientLingerIsRecalled(t *testing.T) {
 	if !ok || !errors.Is(err, holdfast.ErrHeld) || held.Owner != "A" {
 		t.Errorf("TryLock: got %v, want that A holds it", err)
 	}
-	if got := len(labtest.Told[holdfast.Recalled](j)); got != 0 {
+	if got := len(labtest.EventsOf[holdfast.Recalled](j)); got != 0 {
 		t.Errorf("TryLock recalled the holder %d times", got)
 	}
 
@@ -104,9 +104,9 @@ func TestClientLingerIsRecalled(t *testing.T) {
 	if lease.Token() <= last.Token() {
 		t.Errorf("token: got %d, want more than %d", lease.Token(), last.Token())
 	}
-	labtest.Eventually(t, "A tells of the recall", func() bool { return len(labtest.Told[holdfast.Recalled](j)) == 1 })
+	labtest.Eventually(t, "A tells of the recall", func() bool { return len(labtest.EventsOf[holdfast.Recalled](j)) == 1 })
 	again := labtest.Asking(t.Context(), a.Mutex(name))
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	labtest.GiveBack(t, lease)
 	labtest.GiveBack(t, again.Lease(t))
 }
@@ -120,7 +120,7 @@ func TestClientDoesNotLingerBeforeAWaiter(t *testing.T) {
 	b := labtest.Open(t, server.URL(), holdfast.Options{Owner: "B", TTL: labtest.Long})
 	lease := labtest.Take(t, a, name)
 	waiting := labtest.Asking(t.Context(), b.Mutex(name))
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	labtest.GiveBack(t, lease)
 	labtest.GiveBack(t, waiting.Lease(t))
 	labtest.NothingLeft(t, server, name)

@@ -30,11 +30,11 @@ func TestClientRepairsAnOrphan(t *testing.T) {
 	server.MustDo(t, "SET", labtest.LockKey(name), "x")
 	began := time.Now()
 	waiting, j := besideOrphan(t, server, name, ttl, repair)
-	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.Told[holdfast.Repaired](j)) == 1 })
+	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.EventsOf[holdfast.Repaired](j)) == 1 })
 	if got := time.Since(began); got < repair {
 		t.Errorf("repaired after %v, want %v at least", got, repair)
 	}
-	if got := labtest.Told[holdfast.Repaired](j)[0].Name; got != name {
+	if got := labtest.EventsOf[holdfast.Repaired](j)[0].Name; got != name {
 		t.Errorf("repaired: got %q, want %q", got, name)
 	}
 	lease := waiting.Lease(t)
@@ -75,7 +75,7 @@ func TestClientLeavesAChangingKey(t *testing.T) {
 		labtest.More[holdfast.Queued](t, j, 3) // about half a second
 		server.MustDo(t, "SET", labtest.LockKey(name), fmt.Sprint("x", i))
 	}
-	if got := labtest.Told[holdfast.Repaired](j); len(got) != 0 {
+	if got := labtest.EventsOf[holdfast.Repaired](j); len(got) != 0 {
 		t.Errorf("got %+v, want none", got)
 	}
 	server.MustDo(t, "DEL", labtest.LockKey(name))
@@ -97,7 +97,7 @@ func TestClientCountsAnOrphanAgain(t *testing.T) {
 	}
 	again := time.Now()
 	server.MustDo(t, "PERSIST", labtest.LockKey(name))
-	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.Told[holdfast.Repaired](j)) > 0 })
+	labtest.Eventually(t, "the orphan is repaired", func() bool { return len(labtest.EventsOf[holdfast.Repaired](j)) > 0 })
 	if got := time.Since(again); got < repair {
 		t.Errorf("repaired %v after it lost its expiry, want %v at least", got, repair)
 	}

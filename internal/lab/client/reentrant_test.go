@@ -38,7 +38,7 @@ func TestDeadlockIsReported(t *testing.T) {
 		t.Errorf("by another client: got %v, want ErrHeld", err)
 	}
 	waiting := labtest.Asking(ctx, b.Mutex("n"))
-	labtest.InLine(t, server, "n", "B")
+	labtest.InQueue(t, server, "n", "B")
 	if !waiting.Pending() {
 		t.Error("another client does not wait")
 	}

@@ -30,9 +30,9 @@ func testClusterHandOver(t *testing.T, nodes labtest.Cluster) {
 	clients := nodes.Clients(t, 0, "A", "B", "C")
 	lease := labtest.Take(t, clients[0], name)
 	waiting := []labtest.Asked{labtest.Asking(t.Context(), clients[1].Mutex(name))}
-	nodes.InLine(t, name, "B")
+	nodes.InQueue(t, name, "B")
 	waiting = append(waiting, labtest.Asking(t.Context(), clients[2].Mutex(name)))
-	nodes.InLine(t, name, "B", "C")
+	nodes.InQueue(t, name, "B", "C")
 
 	before := labtest.Commands(t, nodes...)
 	for began := time.Now(); time.Since(began) < watched; time.Sleep(10 * time.Millisecond) {
@@ -54,7 +54,7 @@ func testClusterHandOver(t *testing.T, nodes labtest.Cluster) {
 		}
 		if i == 0 { // who comes back stands behind those who wait
 			waiting = append(waiting, labtest.Asking(t.Context(), clients[0].Mutex(name)))
-			nodes.InLine(t, name, "C", "A")
+			nodes.InQueue(t, name, "C", "A")
 		}
 		for j, other := range waiting[i+1:] {
 			if !other.Pending() {
@@ -107,11 +107,11 @@ func testClusterManyNames(t *testing.T, nodes labtest.Cluster) {
 	}
 	owners := []string{"A", "B", "C"}
 	for i := range n {
-		nodes.InLine(t, name(i), owners[(i+1)%3])
+		nodes.InQueue(t, name(i), owners[(i+1)%3])
 		waiting[i] = append(waiting[i], labtest.Asking(t.Context(), clients[(i+2)%3].Mutex(name(i))))
 	}
 	for i := range n {
-		nodes.InLine(t, name(i), owners[(i+1)%3], owners[(i+2)%3])
+		nodes.InQueue(t, name(i), owners[(i+1)%3], owners[(i+2)%3])
 	}
 	for turn := range 2 {
 		for i := range n {
@@ -141,13 +141,13 @@ func testClusterMovedSlot(t *testing.T, nodes labtest.Cluster) {
 	clients := nodes.Clients(t, 0, "A", "B")
 	lease := labtest.Take(t, clients[0], name)
 	waiting := labtest.Asking(t.Context(), clients[1].Mutex(name))
-	nodes.InLine(t, name, "B")
+	nodes.InQueue(t, name, "B")
 	to := nodes.StartMove(t, name).Target // once more: it changes nothing
 	nodes.MoveSlot(t, name, true, 0)
 	labtest.Eventually(t, "B listens on the other node", func() bool {
 		return strings.Contains(to.MustDo(t, "PUBSUB", "SHARDCHANNELS"), labtest.LockKey(name))
 	})
-	nodes.InLine(t, name, "B")
+	nodes.InQueue(t, name, "B")
 	labtest.GiveBack(t, lease)
 	next := waiting.Lease(t)
 	if next.Token() <= lease.Token() {

@@ -122,14 +122,14 @@ func unheard(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 	}
 	lease := labtest.Take(t, client("A", nil), name)
 	waiting := labtest.Asking(t.Context(), client("B", j.Note).Mutex(name))
-	nodes.InLine(t, name, "B")
-	before := len(labtest.Told[holdfast.Queued](j))
+	nodes.InQueue(t, name, "B")
+	before := len(labtest.EventsOf[holdfast.Queued](j))
 	finish := nodes.BeginMove(t, name)
 	labtest.Eventually(t, "B notices that nobody counts it, and asks often", func() bool {
-		broken := slices.ContainsFunc(labtest.Told[holdfast.SubscriptionBroken](j), func(w holdfast.SubscriptionBroken) bool {
+		broken := slices.ContainsFunc(labtest.EventsOf[holdfast.SubscriptionBroken](j), func(w holdfast.SubscriptionBroken) bool {
 			return w.Err != nil && strings.Contains(w.Err.Error(), "does not know the subscription")
 		})
-		return broken && len(labtest.Told[holdfast.Queued](j)) >= before+5
+		return broken && len(labtest.EventsOf[holdfast.Queued](j)) >= before+5
 	})
 	labtest.GiveBack(t, lease)
 	finish()

@@ -180,8 +180,8 @@ func (j *Journal) All() []holdfast.Event {
 	return append([]holdfast.Event(nil), j.Events...)
 }
 
-// Told are the events of one kind.
-func Told[E holdfast.Event](j *Journal) (events []E) {
+// EventsOf are the events of one kind.
+func EventsOf[E holdfast.Event](j *Journal) (events []E) {
 	for _, e := range j.All() {
 		if e, ok := e.(E); ok {
 			events = append(events, e)
@@ -193,10 +193,10 @@ func Told[E holdfast.Event](j *Journal) (events []E) {
 // More waits for n events of one kind from now on, and returns all of it.
 func More[E holdfast.Event](t testing.TB, j *Journal, n int) []E {
 	t.Helper()
-	before := len(Told[E](j))
+	before := len(EventsOf[E](j))
 	var zero E
 	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
-		if events := Told[E](j); len(events) >= before+n {
+		if events := EventsOf[E](j); len(events) >= before+n {
 			return events
 		}
 		if time.Now().After(deadline) {

@@ -40,10 +40,10 @@ func (c Cluster) Do(t testing.TB, args ...any) string {
 	return ""
 }
 
-// InLine waits until exactly these owners stand in the queue, in this order.
-func (c Cluster) InLine(t testing.TB, name string, want ...string) {
+// InQueue waits until exactly these owners stand in the queue, in this order.
+func (c Cluster) InQueue(t testing.TB, name string, want ...string) {
 	t.Helper()
-	inLine(t, func() string { return c.Do(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
+	inQueue(t, func() string { return c.Do(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
 }
 
 // Idle waits until no name is held or waited for, and nobody listens.

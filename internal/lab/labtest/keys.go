@@ -41,13 +41,13 @@ func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// InLine waits until exactly these owners stand in the queue, in this order.
-func InLine(t testing.TB, server *redistest.Server, name string, want ...string) {
+// InQueue waits until exactly these owners stand in the queue, in this order.
+func InQueue(t testing.TB, server *redistest.Server, name string, want ...string) {
 	t.Helper()
-	inLine(t, func() string { return server.MustDo(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
+	inQueue(t, func() string { return server.MustDo(t, "ZRANGE", QueueKey(name), 0, -1) }, want)
 }
 
-func inLine(t testing.TB, queue func() string, want []string) {
+func inQueue(t testing.TB, queue func() string, want []string) {
 	t.Helper()
 	Eventually(t, strings.Join(want, ", ")+" stand in line", func() bool {
 		var got []string

@@ -40,7 +40,7 @@ func stun(t *testing.T, server *redistest.Server) {
 	}
 }
 
-func wake(t *testing.T, server *redistest.Server) {
+func thaw(t *testing.T, server *redistest.Server) {
 	t.Helper()
 	if err := server.Thaw(); err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestReplicasFrozen(t *testing.T) {
 		stun(t, replicas[1])
 		tooFew(t, labtest.Asking(t.Context(), b.Mutex("n")).Answer(t).Err, 0)
 		free()
-		wake(t, replicas[0])
-		wake(t, replicas[1])
+		thaw(t, replicas[0])
+		thaw(t, replicas[1])
 		labtest.Eventually(t, "the name can be had", func() bool {
 			lease, err := a.Mutex("n").Lock(t.Context())
 			if err == nil {
@@ -115,7 +115,7 @@ func TestReplicaFrozenWhileHeld(t *testing.T) {
 			failed := labtest.More[holdfast.RenewFailed](t, told, 1)[0]
 			return errors.Is(failed.Err, holdfast.ErrReplicas) // on a busy machine one may go without an answer
 		})
-		wake(t, replicas[1])
+		thaw(t, replicas[1])
 		labtest.More[holdfast.Renewed](t, told, 1)
 		if err := lease.Err(); err != nil {
 			t.Fatalf("the replica is back: %v", err)
@@ -139,7 +139,7 @@ func TestReplicaFrozenWhileHeld(t *testing.T) {
 			t.Errorf("Release: got %v, want ErrLost", err)
 		}
 		labtest.Eventually(t, "the name is free", func() bool { return labtest.Gone(t, master, "n") })
-		wake(t, replicas[1])
+		thaw(t, replicas[1])
 	})
 }
 
@@ -242,7 +242,7 @@ func TestDriverEvalWait(t *testing.T) {
 				for range 3 {
 					wait(0)
 				}
-				wake(t, replica)
+				thaw(t, replica)
 				wait(1)
 			})
 		}

@@ -160,7 +160,7 @@ func TestSharedFullMemory(t *testing.T) {
 	}
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", 1)
 	go wait()
-	labtest.InLine(t, server, "full", b.Owner())
+	labtest.InQueue(t, server, "full", b.Owner())
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if _, err := a.RWMutex("other").RLock(ctx); err == nil {

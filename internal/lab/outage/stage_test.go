@@ -60,7 +60,7 @@ func stage(t *testing.T, d labtest.Library, ttl time.Duration, options redistest
 	s.holder, s.waiter = s.client(t, "A", ttl), s.client(t, "B", ttl)
 	s.lease = labtest.Take(t, s.holder, contended)
 	s.waiting = labtest.Asking(context.Background(), s.waiter.Mutex(contended))
-	labtest.InLine(t, server, contended, "B")
+	labtest.InQueue(t, server, contended, "B")
 	return s
 }
 
@@ -95,7 +95,7 @@ func (s *scene) unnoticed(t *testing.T, fault func()) {
 	if err := s.lease.Err(); err != nil {
 		t.Errorf("the lease: got %v, want it kept", err)
 	}
-	labtest.InLine(t, s.server, contended, "B")
+	labtest.InQueue(t, s.server, contended, "B")
 	if !s.waiting.Pending() {
 		t.Fatalf("the wait ended: %+v", s.waiting.Answer(t))
 	}

@@ -65,7 +65,7 @@ type order struct {
 	Names []string  // mark, multi
 	Since int64     // losses
 	Tour  tour      // tour
-	Crowd manyUsers // crowd
+	Users manyUsers // users
 	Ticks ticking   // ticks
 	Text  string    // adopt: what was exported
 	Value string    // eval: what the key Name is set to
@@ -191,8 +191,8 @@ func (c *child) obey(o order) {
 		c.campaign(o, &r)
 	case "multi", "unmulti":
 		c.multi(o, &r)
-	case "crowd":
-		r.said(o.Crowd.run(c.client))
+	case "users":
+		r.said(o.Users.run(c.client))
 	case "ticks":
 		r.At = o.Ticks.first(c.client)
 	default:

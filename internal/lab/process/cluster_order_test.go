@@ -70,11 +70,11 @@ func TestClusterQueueMoves(t *testing.T) {
 			owner := fmt.Sprint("W", i)
 			line = append(line, labtest.Asking(t.Context(), labtest.HoldfastOn(t, labtest.Drivers[i%len(labtest.Drivers)], nodes.URL(), owner).Mutex(name)))
 			owners = append(owners, owner)
-			nodes.InLine(t, name, owners...)
+			nodes.InQueue(t, name, owners...)
 		}
 		nodes.MoveSlot(t, name, round == 0, 5*time.Millisecond)
 		labtest.Eventually(t, "all listen at the new server", func() bool { return channels(t, nodes, name) >= len(line) })
-		nodes.InLine(t, name, owners...)
+		nodes.InQueue(t, name, owners...)
 		labtest.GiveBack(t, lease)
 		for i, w := range line {
 			next := w.Lease(t)

@@ -122,9 +122,9 @@ func TestProcessLeaderKilled(t *testing.T) {
 	a := processes[0].campaign(name)
 	first := a.held()
 	b := processes[1].campaign(name)
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	c := processes[2].campaign(name)
-	labtest.InLine(t, server, name, "B", "C")
+	labtest.InQueue(t, server, name, "B", "C")
 	w := observing(t, server, name)
 	w.saw(t, "A")
 
@@ -156,7 +156,7 @@ func TestProcessLeaderFrozen(t *testing.T) {
 	a := processes[0].campaign(name)
 	first := a.held()
 	b := processes[1].campaign(name)
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	w := observing(t, server, name)
 	w.saw(t, "A")
 
@@ -171,7 +171,7 @@ func TestProcessLeaderFrozen(t *testing.T) {
 	}
 	a.lost("release")
 	again := processes[0].campaign(name)
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	renewed(t, b)
 	if got := labtest.Holder(t, server, name); got != "B" || !again.pending() {
 		t.Errorf("after the late resignation %q leads, want B", got)
@@ -221,9 +221,9 @@ func TestProcessMulti(t *testing.T) {
 	}
 	all(processes[0], names).held()
 	b := all(processes[1], backwards)
-	labtest.InLine(t, server, names[0], "B")
+	labtest.InQueue(t, server, names[0], "B")
 	c := all(processes[2], names)
-	labtest.InLine(t, server, names[0], "B", "C")
+	labtest.InQueue(t, server, names[0], "B", "C")
 	processes[0].kill()
 	b.held()
 	if !c.pending() {

@@ -41,7 +41,7 @@ func TestProcessHolderFrozen(t *testing.T) {
 	calls[0].lost("look")
 	calls[0].lost("release")
 	again := processes[0].lock(name)
-	labtest.InLine(t, server, name, "A")
+	labtest.InQueue(t, server, name, "A")
 	renewed(t, calls[1]) // by now the late release has done what it can
 	if got := labtest.Holder(t, server, name); got != "B" || !again.pending() {
 		t.Errorf("after the late release: got the name with %q, want B", got)

@@ -155,7 +155,7 @@ func TestProcessFrozenBeforeItClaims(t *testing.T) {
 	second := calls[2].held()
 
 	processes[1].thaw()
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	if !calls[1].pending() {
 		t.Errorf("B: got %+v while C had the name, want no answer", calls[1].wait())
 	}

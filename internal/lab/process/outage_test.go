@@ -94,7 +94,7 @@ func TestProcessesServerKeepsItsData(t *testing.T) {
 
 	restart(t, server, false)
 	renewed(t, calls[0])
-	labtest.InLine(t, server, name, "B", "C", "D")
+	labtest.InQueue(t, server, name, "B", "C", "D")
 	listening(t, server, name, "B", "C", "D") // who does not is passed over
 	calls[0].release()
 	for _, c := range calls[1:] {

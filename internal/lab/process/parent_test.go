@@ -267,7 +267,7 @@ func contend(t *testing.T, server *redistest.Server, name string, processes []*p
 			continue
 		}
 		owners = append(owners, p.owner)
-		labtest.InLine(t, server, name, owners...)
+		labtest.InQueue(t, server, name, owners...)
 	}
 	return calls
 }

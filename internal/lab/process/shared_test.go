@@ -56,7 +56,7 @@ func TestProcessPermitsOfTheKilled(t *testing.T) {
 	living := processes[1].wants(name, part{Permits: 1, Size: 4})
 	living.held()
 	next := processes[2].wants(name, part{Permits: 2, Size: 4})
-	labtest.InLine(t, server, name, "C")
+	labtest.InQueue(t, server, name, "C")
 	renewed(t, dead)
 
 	before := deadlinesOf([]call{dead})[0] // its own view ends before its time in Redis does
@@ -86,7 +86,7 @@ func TestProcessFrozenWriterAtTheHead(t *testing.T) {
 	first := processes[0].wants(name, reading)
 	first.held()
 	writer := processes[1].wants(name, writing)
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	processes[1].freeze()
 	frozen := time.Now()
 	reader := processes[2].wants(name, reading)
@@ -119,7 +119,7 @@ func TestProcessReaderFrozen(t *testing.T) {
 	reader := processes[0].wants(name, reading)
 	first := reader.held()
 	writer := processes[1].wants(name, writing)
-	labtest.InLine(t, server, name, "B")
+	labtest.InQueue(t, server, name, "B")
 	reader.about("watch")
 	processes[0].freeze()
 	second := writer.held()

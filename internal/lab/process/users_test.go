@@ -132,7 +132,7 @@ func TestProcessManyUsers(t *testing.T) {
 	for i, p := range processes {
 		d.File = filepath.Join(t.TempDir(), strconv.Itoa(i))
 		files = append(files, d.File)
-		calls = append(calls, p.order(order{Do: "crowd", Crowd: d}))
+		calls = append(calls, p.order(order{Do: "users", Users: d}))
 	}
 	var work []int
 	runs := map[int]map[int64]bool{}

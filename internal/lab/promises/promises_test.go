@@ -136,7 +136,7 @@ func TestL1FirstComeFirstServed(t *testing.T) {
 				labtest.GiveBack(t, lease)
 			})
 			want, waiting = append(want, owner), append(waiting, owner)
-			labtest.InLine(t, server, name, waiting...)
+			labtest.InQueue(t, server, name, waiting...)
 		}
 		labtest.GiveBack(t, holder)
 		all.Wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// apart locks a name under an owner and a ttl of its own.
-func (s stage) apart(l *sim.Link, name, owner string, ttl time.Duration) hold {
+// dedicated locks a name under an owner and a ttl of its own.
+func (s stage) dedicated(l *sim.Link, name, owner string, ttl time.Duration) hold {
 	s.t.Helper()
 	h := s.Watch.Called(l, name)
 	m := l.Client.Mutex(name)
@@ -50,7 +50,7 @@ func TestDedicated(t *testing.T) {
 					first := s.lock(p1, "n")
 					time.AfterFunc(5*time.Second, func() { first.release() })
 				}
-				got := s.apart(p0, "n", "ci-7", ttl)
+				got := s.dedicated(p0, "n", "ci-7", ttl)
 				for range 3 {
 					state, err := admin.Of(p1.Client).Inspect(t.Context(), "n")
 					if err != nil || state.Holder == nil || state.Holder.Owner != "ci-7" || state.Holder.TTL != ttl {
@@ -78,12 +78,12 @@ func TestDedicated(t *testing.T) {
 func TestDedicatedInQueue(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
-		first := s.apart(p0, "n", "a", 0)
+		first := s.dedicated(p0, "n", "a", 0)
 		plain := s.waits(p0, "n")
 		order := make(chan string, 3)
 		for i := range 3 {
 			go func() {
-				h := s.apart(p0, "n", fmt.Sprint("b", i), time.Second)
+				h := s.dedicated(p0, "n", fmt.Sprint("b", i), time.Second)
 				order <- s.owner(p0, "n")
 				time.Sleep(100 * time.Millisecond)
 				h.release()
@@ -117,14 +117,14 @@ func TestDedicatedInQueue(t *testing.T) {
 func TestDedicatedIsExported(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		text := s.apart(p0, "n", "curl", 2*time.Second).export()
+		text := s.dedicated(p0, "n", "curl", 2*time.Second).export()
 		if got := s.renewExported(p1, text); got.TTL != 2*time.Second || got.Owner != "curl" {
 			t.Errorf("got %+v; want ttl 2s, owner curl", got)
 		}
 		time.Sleep(2100 * time.Millisecond)
 		s.exportedLost(p1, text, holdfast.Gone, "")
 
-		got := s.apart(p0, "n", "", 2*time.Second)
+		got := s.dedicated(p0, "n", "", 2*time.Second)
 		p0.Silence(time.Minute)
 		got.over(2*time.Second, holdfast.Expired, "")
 		s.Watch.Leaves(got.held)

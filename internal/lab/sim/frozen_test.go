@@ -29,7 +29,7 @@ var kinds = map[string]func(s stage, l *sim.Link, n int) <-chan hold{
 	"permits":  func(s stage, l *sim.Link, _ int) <-chan hold { return s.wants(l, "n", permits(1, 1)) },
 	"three":    func(s stage, l *sim.Link, _ int) <-chan hold { return s.wants(l, "n", permits(3, 4)) },
 	"mutex":    func(s stage, l *sim.Link, _ int) <-chan hold { return s.waits(l, "n") },
-	"owner":    func(s stage, l *sim.Link, n int) <-chan hold { return s.waitsApart(l, "n", fmt.Sprint("o", n)) },
+	"owner":    func(s stage, l *sim.Link, n int) <-chan hold { return s.waitsDedicated(l, "n", fmt.Sprint("o", n)) },
 	"campaign": func(s stage, l *sim.Link, n int) <-chan hold { return s.waitsToLead(l, "n", fmt.Sprint("v", n)) },
 }
 
@@ -49,8 +49,8 @@ func (s stage) subscriptions(process int) *int {
 	return n
 }
 
-// waitsApart is waits with an owner of its own.
-func (s stage) waitsApart(l *sim.Link, name, owner string) <-chan hold {
+// waitsDedicated is waits with an owner of its own.
+func (s stage) waitsDedicated(l *sim.Link, name, owner string) <-chan hold {
 	m := l.Client.Mutex(name)
 	m.Owner = owner
 	return s.waitsBy(l, name, m.Lock)
@@ -253,10 +253,10 @@ func TestSilentHeadComesBack(t *testing.T) {
 func TestMissedButAlive(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.three(15 * time.Second)
-		first := s.apart(p0, "n", "first", 0)
-		pushed := s.waitsApart(p1, "n", "a1")
-		other := s.waitsApart(p2, "n", "b")
-		second := s.waitsApart(p1, "n", "a2")
+		first := s.dedicated(p0, "n", "first", 0)
+		pushed := s.waitsDedicated(p1, "n", "a1")
+		other := s.waitsDedicated(p2, "n", "b")
+		second := s.waitsDedicated(p1, "n", "a2")
 		first.release()
 		got := s.soon("a1", pushed, lookAfter)
 		s.Evict("n")
@@ -312,7 +312,7 @@ func TestCoolDownIsNoLapse(t *testing.T) {
 			got <- hold{lease, h, s}
 		}()
 		time.Sleep(20 * time.Millisecond)
-		mine := s.waitsApart(p1, "n", "a2")
+		mine := s.waitsDedicated(p1, "n", "a2")
 		other := s.waits(p2, "n")
 		first.release()
 		s.soon("who has a least time", got, lookAfter).release()
@@ -332,10 +332,10 @@ func TestCoolDownIsNoLapse(t *testing.T) {
 func TestMissedAsksItself(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.three(15 * time.Second)
-		first := s.apart(p0, "n", "first", 0)
-		pushed := s.waitsApart(p1, "n", "a1")
-		second := s.waitsApart(p1, "n", "a2")
-		other := s.waitsApart(p2, "n", "b")
+		first := s.dedicated(p0, "n", "first", 0)
+		pushed := s.waitsDedicated(p1, "n", "a1")
+		second := s.waitsDedicated(p1, "n", "a2")
+		other := s.waitsDedicated(p2, "n", "b")
 		first.release()
 		got := s.soon("a1", pushed, lookAfter)
 		s.Evict("n")

@@ -92,7 +92,7 @@ func checkShared(w *Watch, name string, n *watched) {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
-			if inH(w, name, h) != "" {
+			if inHolders(w, name, h) != "" {
 				continue // a late duplicate has made it anew
 			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
@@ -135,9 +135,9 @@ func becomes(w *Watch, name, id string, former []string) {
 	}
 }
 
-// inH is the score of a holder in the holders key; empty: it does not stand there. Of several ids the
+// inHolders is the score of a holder in the holders key; empty: it does not stand there. Of several ids the
 // newest counts: a late duplicate may have made a former one anew.
-func inH(w *Watch, name string, h *Held) string {
+func inHolders(w *Watch, name string, h *Held) string {
 	for _, id := range slices.Backward(h.newer) {
 		if score, ok := w.world.Do("ZSCORE", KeyH(name), id).(string); ok {
 			return score
@@ -148,7 +148,7 @@ func inH(w *Watch, name string, h *Held) string {
 }
 
 func compareShared(w *Watch, name string, h *Held) {
-	over, _ := strconv.ParseFloat(inH(w, name, h), 64)
+	over, _ := strconv.ParseFloat(inHolders(w, name, h), 64)
 	if h.tenure == "" || over == 0 {
 		w.broken("S1: %s believes in %s, and does not stand in H", h.Process.Owner, name)
 		return

@@ -75,7 +75,7 @@ func TestDowngradeIsNoStaleID(t *testing.T) {
 			t.Errorf("TryLock: %v, want ErrHeld", err)
 		}
 		time.Sleep(100 * time.Millisecond)
-		if n := s.inH("n"); n != 1 {
+		if n := s.inHolders("n"); n != 1 {
 			t.Errorf("%d ids in H, want 1", n)
 		}
 		s.Guard(func() { down = false })
@@ -203,7 +203,7 @@ func TestDowngradeWithoutL(t *testing.T) {
 		lock, _, _ := sim.Keys("n")
 		s.Do("DEL", lock)
 		holder.mustBecome(permits(3, 5))
-		if n := s.inH("n"); n != 1 {
+		if n := s.inHolders("n"); n != 1 {
 			t.Errorf("%d ids in H, want 1", n)
 		}
 		if s.fits(p1, "n", 3, 5) {
@@ -239,7 +239,7 @@ func TestDowngradeOnTheMove(t *testing.T) {
 				}
 				if released {
 					holder.release()
-					if n := s.inH("n"); n != 0 {
+					if n := s.inHolders("n"); n != 0 {
 						t.Errorf("%d ids in H, want none", n)
 					}
 					s.Guard(func() { moving = false })

@@ -18,7 +18,7 @@ func leftover(t *testing.T, s stage, p *sim.Link) hold {
 	holder := s.take(p, "n", permits(5, 10))
 	holder.mustBecome(permits(2, 10))
 	time.Sleep(500 * time.Millisecond)
-	if n := s.inH("n"); n != 2 {
+	if n := s.inHolders("n"); n != 2 {
 		t.Fatalf("%d in H, want 2: the part and the leftover", n)
 	}
 	return holder

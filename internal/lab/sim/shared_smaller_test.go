@@ -27,8 +27,8 @@ func (h hold) mustBecome(p sim.Part) {
 	}
 }
 
-// inH is how many ids stand in the holders key.
-func (s stage) inH(name string) int { return len(s.entries(name)) }
+// inHolders is how many ids stand in the holders key.
+func (s stage) inHolders(name string) int { return len(s.entries(name)) }
 
 // A writer becomes a reader: the readers that wait come in at once, and the writer behind
 // them does not. The lease lives on, with its token.
@@ -51,7 +51,7 @@ func downgrade(t *testing.T, s stage) {
 	holder.mustBecome(read)
 	a := s.soon("a reader", first, 10*time.Millisecond)
 	b := s.soon("another", second, 10*time.Millisecond)
-	if n := s.inH("n"); n != 3 {
+	if n := s.inHolders("n"); n != 3 {
 		t.Errorf("%d ids in H, want 3", n)
 	}
 	s.notBefore("a writer", next, 10*time.Second)
@@ -272,7 +272,7 @@ func TestKeepLockArrivesWhileHeld(t *testing.T) {
 		}
 		four.release()
 		time.Sleep(time.Second)
-		if n := s.inH("n"); n != 1 || locks != 2 {
+		if n := s.inHolders("n"); n != 1 || locks != 2 {
 			t.Errorf("%d ids in H after %d locks, want 1 after 2", n, locks)
 		}
 		holder.release()

@@ -37,7 +37,7 @@ func newLineJob(o order) (job, error) {
 		return nil, err
 	}
 	j := &lineJob{
-		hub: hub, stand: rueidis.NewLuaScript(limit.StandInLineForToken), hand: rueidis.NewLuaScript(limit.HandTokenToNext),
+		hub: hub, stand: rueidis.NewLuaScript(limit.JoinQueueForToken), hand: rueidis.NewLuaScript(limit.HandTokenToNext),
 		keys: []string{o.Name, "line:" + o.Name, "fence:" + o.Name},
 	}
 	if err := j.run(j.stand, "holder"); err != nil {

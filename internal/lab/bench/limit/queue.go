@@ -15,7 +15,7 @@ import (
 // A caller that finds the name held joins a queue. A release gives the name to the first
 // waiter and tells it. No process may die, and there are no tokens.
 const (
-	standInLine = `
+	joinQueue = `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
 redis.call("RPUSH", KEYS[2], ARGV[1])
 return 0`
@@ -36,7 +36,7 @@ local token = math.max((tonumber(redis.call("GET", KEYS[3])) or 0) + 1, 2 * (t[1
 token = string.format("%.0f", token)
 redis.call("SET", KEYS[3], token, "PX", "86400000")
 `
-	StandInLineForToken = `
+	JoinQueueForToken = `
 if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   redis.call("RPUSH", KEYS[2], ARGV[1])
   return 0
@@ -52,9 +52,9 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])` + nextToken + `return redis.cal
 // queueLimits are the minimal locks that are handed over in order.
 var queueLimits = []contend.Contender{
 	queueLimit("limit-queue", "a minimal lock with a queue and pushes. No token, no renewal; a dead process blocks the queue.",
-		standInLine, handToNext),
+		joinQueue, handToNext),
 	queueLimit("limit-queue-token", "limit-queue with tokens; a release skips dead waiters. No renewal; a dead holder blocks the queue.",
-		StandInLineForToken, HandTokenToNext),
+		JoinQueueForToken, HandTokenToNext),
 }
 
 func queueLimit(who, settings, stand, hand string) contend.Contender {

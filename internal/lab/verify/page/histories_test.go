@@ -53,7 +53,7 @@ func kept(t *testing.T) (l latest, page string) {
 }
 
 // Histories that were made for their contexts are counted for these alone.
-func TestContextsAreCountedApart(t *testing.T) {
+func TestContextsAreCountedSeparately(t *testing.T) {
 	in(t)
 	if err := update([]string{"-histories", "b.json", "-contexts", "a.json,b.json"}); err != nil {
 		t.Fatal(err)
