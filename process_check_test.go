@@ -1,0 +1,76 @@
+package holdfast
+
+// check returns which fact about a process does not hold; empty: all do.
+func (p *process) check() string {
+	holds := 0
+	for id, t := range p.tenures {
+		switch {
+		case t.id != id:
+			return "a tenure stands under another id"
+		case t.phase == past:
+			return "a past tenure is among the tenures"
+		case t.phase == holding:
+			holds++
+		}
+		if t.phase == holding && t.local.tenure != t {
+			return "a tenure that holds is not that of its name"
+		}
+	}
+	if holds != p.schedule.Held {
+		return "the schedule counts other leases than are held"
+	}
+	for _, n := range p.names {
+		if wrong := n.checkFacts(); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+func (n *localName) checkFacts() string {
+	t := n.tenure
+	count, tries := 0, 0
+	var last *waiter
+	for w := n.waiters.first; w != nil; w = w.after {
+		if !w.listed || w.local != n || w.prev != last {
+			return "a local waiter is not listed as it should"
+		}
+		if last != nil && last.number >= w.number {
+			return "local waiters are out of order"
+		}
+		count++
+		if w.try {
+			tries++
+		}
+		last = w
+	}
+	switch {
+	case last != n.waiters.last || count != n.waiters.n || tries != n.waiters.tries:
+		return "the local waiters are counted wrong"
+	case !n.listed:
+		return "a name is among the names and not listed"
+	case t == nil:
+		return "a name has no tenure"
+	case n.p.tenures[t.id] != t:
+		return "the tenure of a name is not among the tenures"
+	case t.phase >= over:
+		return "the tenure of a name has ended"
+	case n.turn != nil && (t.phase != holding || n.turn.tenure != t):
+		return "a turn is out of a tenure that does not hold"
+	case n.turn != nil && n.turn.ended.Load() != nil:
+		return "a turn that has ended is out"
+	case n.fresh != nil && t.phase != releasing:
+		return "a fresh id without a release"
+	case n.fresh != nil && n.p.tenures[n.fresh.id] != n.fresh:
+		return "a fresh id is not among the tenures"
+	case n.unlocking != nil && t.phase != releasing:
+		return "an unlock without a release"
+	case n.asking != nil && t.phase > queued:
+		return "a lock is on its way for a tenure that was granted"
+	case n.lingerUntil > 0 && (t.phase != holding || n.turn != nil):
+		return "a name lingers that is not idle"
+	case t.phase == holding && t.renewal != nil && t.renewal.tenure != t:
+		return "the renewal of another tenure"
+	}
+	return ""
+}

@@ -1,0 +1,323 @@
+package holdfast
+
+import (
+	"errors"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+const (
+	maxSearched = 3           // processes
+	grid        = time.Second // time goes in steps of this: what is due in between happens at the next one
+	searchStart = clock.Instant(time.Hour)
+	searchName  = "a"
+)
+
+// world is a state of the search: processes as they ship, a model of the server, and what is
+// under way between them. What can happen next stands in search_steps_test.go.
+type world struct {
+	bounds *searchBounds
+	now    clock.Instant
+	server modelServer
+	procs  []*searchProc
+	net    []*message
+	faults faults
+	used   int64    // the newest token that a caller got
+	robbed []string // ids whose lock key was deleted: nothing is promised to them
+	unseen []string // ids that may stay behind: see left
+	broken string   // the invariant that a step broke
+}
+
+// faults count what has failed, or are how much may.
+type faults struct{ Lose, Reset, Delay, Dup, Crash, Freeze, Break, Evict uint8 }
+
+// searchBounds say how large the search is.
+type searchBounds struct {
+	name    string
+	procs   int
+	callers int // that each process gets in all
+	line    int // that may wait there at once
+	giveUp  bool
+	ttl     time.Duration
+	window  time.Duration // claim window of the server
+	block   int64         // tokens for each grant
+	hold    time.Duration // how long a turn lasts at most
+	faults  faults
+	heads   [maxSearched]string // the ids of each process begin so
+}
+
+type messageKind uint8
+
+const (
+	requestMessage messageKind = iota
+	answerMessage
+	silence // nothing will come: the sender has to notice
+	pushMessage
+	subscribeMessage
+	subscribedMessage
+)
+
+// message is what is under way.
+type message struct {
+	kind    messageKind
+	proc    int
+	call    driver.Call // of a request
+	r       *request    // for which the process waits; nil: for none
+	said    said        // an answer or a push
+	fails   bool        // the answer is an error of the network
+	slow    bool        // it takes as long as it likes
+	attempt int         // of the subscription by which a push comes
+}
+
+// searchProc is a process and what stands around it: the calls of its program, its engine and
+// its subscription. It is the host of the process.
+type searchProc struct {
+	w            *world
+	n            int
+	p            *process
+	dice         *dice
+	dead, frozen bool
+	come         int // callers so far
+	waiting      []*waiter
+	turns        []*turnOut
+	renewals     []*request // not sent yet
+	open, begin  bool       // there is a subscription; an attempt is to begin
+	again        bool       // it is to be renewed
+}
+
+// turnOut is a turn that a caller has.
+type turnOut struct {
+	turn *turn
+	over bool // it was seen over
+}
+
+// dice are random numbers so small that the part of a second that they make is none, but each
+// is another.
+type dice struct{ n uint64 }
+
+func (d *dice) next() uint64 { d.n++; return d.n }
+
+var errConnection = errors.New("connection reset")
+
+// newWorld is a free name, and processes that never asked for it.
+func newWorld(b *searchBounds) *world {
+	w := &world{bounds: b, now: searchStart}
+	for i := range b.procs {
+		d := &dice{uint64(i) * 2000}
+		p := newProcess(settings{ttl: b.ttl, owner: "o", queue: true,
+			sendsOnce: func() bool { return false }, wall: func() int64 { return 0 }}, d.next)
+		pr := &searchProc{w: w, n: i, p: p, dice: d}
+		p.host = pr
+		p.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, "")}
+		w.procs = append(w.procs, pr)
+		b.heads[i] = p.idHead
+	}
+	return w
+}
+
+func (w *world) breaks(what string) {
+	if w.broken == "" {
+		w.broken = what
+	}
+}
+
+// wants reports whether a process waits for the name, or holds it, by an id.
+func (pr *searchProc) wants(id string) bool {
+	return !pr.dead && pr.p.tenures[id] != nil && pr.p.tenures[id].phase <= queued
+}
+
+// The methods of host.
+
+func (pr *searchProc) send(r *request) {
+	if r.unsent {
+		pr.renewals = append(pr.renewals, r)
+		return
+	}
+	pr.w.net = append(pr.w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
+}
+
+func (pr *searchProc) deliver(w *waiter, o outcome) {
+	pr.waiting = slices.DeleteFunc(pr.waiting, func(x *waiter) bool { return x == w })
+	if o.turn == nil {
+		return
+	}
+	pr.turns = append(pr.turns, &turnOut{turn: o.turn})
+	if token := o.turn.token; token > pr.w.used {
+		pr.w.used = token
+	} else if !slices.Contains(pr.w.robbed, o.turn.tenure.id) {
+		pr.w.breaks(tokenFell)
+	}
+}
+
+func (pr *searchProc) listen(_ *subscriber, again bool) {
+	switch {
+	case again && pr.open:
+		pr.again = true
+	case !again && !pr.open:
+		pr.open, pr.begin = true, true
+	}
+}
+
+func (pr *searchProc) notBefore(string) clock.Instant { return 0 }
+func (pr *searchProc) answer(any, error)              {}
+func (pr *searchProc) done(any)                       {}
+func (pr *searchProc) ended(*turn)                    {}
+func (pr *searchProc) freedAfterGrace(*turn)          {}
+func (pr *searchProc) note(event)                     {}
+func (pr *searchProc) warn(string, ...any)            {}
+func (pr *searchProc) unlisten(*subscriber)           {}
+func (pr *searchProc) showDetails()                   {}
+
+// flush does what the engine does when it releases the mutex.
+func (pr *searchProc) flush() {
+	w := pr.w
+	for _, r := range pr.renewals { // as core.sendRenewals
+		if r.tenure.phase != holding {
+			continue
+		}
+		r.sent, r.unsent = w.now, false
+		r.tenure.expiry = max(r.tenure.expiry, w.now.Add(r.local.ttl()))
+		r.tenure.minHold.sent(r, w.now)
+		r.tenure.reserves(r)
+		w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
+	}
+	pr.renewals = nil
+	if pr.again {
+		pr.again = false
+		pr.breaks(errConnection)
+	}
+	if pr.begin {
+		pr.begin = false
+		attempt := pr.p.sub.onBegin(w.now)
+		w.net = append(w.net, &message{kind: subscribeMessage, proc: pr.n, attempt: attempt})
+	}
+}
+
+// breaks is the end of a subscription, as the process sees it. What it still delivers is dropped.
+func (pr *searchProc) breaks(err error) {
+	w := pr.w
+	w.server.unlisten(pr.n)
+	w.net = slices.DeleteFunc(w.net, func(m *message) bool {
+		return m.proc == pr.n && (m.kind == pushMessage || m.kind == subscribeMessage || m.kind == subscribedMessage || m.kind == silence && m.r == nil)
+	})
+	pr.begin = true
+	pr.p.sub.onBreak(err, w.now)
+	pr.flush()
+}
+
+// publish is PUBLISH. A head or a recall that is still under way says as much as two.
+func (w *world) publish(s said) {
+	p := w.procOf(s.id)
+	if w.server.listens[p] == 0 {
+		return
+	}
+	if s.word != "grant" {
+		for _, m := range w.net {
+			if m.kind == pushMessage && m.said.word == s.word && m.said.id == s.id && m.attempt == w.server.listens[p] {
+				m.said = s
+				return
+			}
+		}
+	}
+	w.net = append(w.net, &message{kind: pushMessage, proc: p, said: s, attempt: w.server.listens[p]})
+}
+
+// enter is a call of Lock.
+func (pr *searchProc) enter() {
+	pr.come++
+	c := &waiter{}
+	pr.waiting = append(pr.waiting, c)
+	if _, err := pr.p.enter(searchName, nil, nil, c, pr.w.now); err != nil {
+		panic(err)
+	}
+	pr.flush()
+}
+
+// release is Release, as core.release.
+func (pr *searchProc) release(i int) {
+	u, now := pr.turns[i].turn, pr.w.now
+	pr.turns = slices.Delete(pr.turns, i, i+1)
+	n := u.local
+	u.shares--
+	if u.hasEnded(now) != nil {
+		if u.tenure.phase == over {
+			n.releaseEnded(u, now)
+		}
+		pr.flush()
+		return
+	}
+	u.finish(wire.ErrReleased, now)
+	n.turn = nil
+	n.step(now)
+	if u.tenure.phase == releasing {
+		n.releaseDone = u
+		n.arm(now)
+	}
+	pr.flush()
+}
+
+// answered takes an answer, or why there is none.
+func (pr *searchProc) answered(r *request, s *said, err error) {
+	var a wire.Answer
+	if err == nil {
+		if a, err = wire.DecodeAnswer(s.reply()); err != nil {
+			panic(err)
+		}
+	}
+	pr.p.handleAnswer(r, a, err, pr.w.now)
+	pr.flush()
+}
+
+// pushed takes a push.
+func (pr *searchProc) pushed(m *message) {
+	push, err := wire.DecodePush(m.said.payload())
+	if err != nil {
+		panic(err)
+	}
+	if m.attempt == pr.p.sub.attempt {
+		pr.w.unseen = slices.DeleteFunc(pr.w.unseen, func(id string) bool { return id == m.said.id })
+	}
+	pr.p.sub.onPush(m.attempt, push, pr.w.now)
+	pr.flush()
+}
+
+// fire lets the timers of a process fire that are due.
+func (pr *searchProc) fire() {
+	var ending *tenure // whose unlock is not answered
+	for _, n := range pr.p.names {
+		if n.tenure != nil && n.tenure.phase == releasing {
+			ending = n.tenure
+		}
+	}
+	for t := pr.p.schedule.Due(pr.w.now); t != nil; t = pr.p.schedule.Due(pr.w.now) {
+		t.Fire(pr.w.now)
+	}
+	if ending != nil && ending.phase == past { // its key lives on for as long as the request took to get there
+		pr.w.left(pr.n, ending.id)
+	}
+	pr.flush()
+}
+
+// timers are those of a process. The heap has its earliest first.
+func (pr *searchProc) timers() []*clock.Timer {
+	return *(*[]*clock.Timer)(unsafe.Add(unsafe.Pointer(&pr.p.schedule), heapAt))
+}
+
+func (pr *searchProc) due() bool {
+	t := pr.timers()
+	return len(t) > 0 && t[0].When() <= pr.w.now
+}
+
+// givesUpAt is when the engine stops waiting for an answer.
+func (m *message) givesUpAt() clock.Instant {
+	return m.r.sent.Add(m.r.attempt)
+}
+
+func renewing(c *driver.Call) bool { return c.Script == script.Renew }
