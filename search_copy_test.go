@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -19,7 +20,7 @@ import (
 // shared: strings, keys, arguments of scripts, errors. A function is copied if it is a method
 // bound to what is copied.
 type copier struct {
-	known  places
+	known  table[unsafe.Pointer]
 	timers []func() // the heap of timers comes last: it points into what has them
 }
 
@@ -70,7 +71,7 @@ func planOf(t reflect.Type) *plan {
 // shared are types that are not copied, or that nothing here changes.
 var sharedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[settings](): true, reflect.TypeFor[keyspace.Keys](): true, reflect.TypeFor[driver.Script](): true,
-	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true,
+	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true, reflect.TypeFor[world](): true, reflect.TypeFor[kind](): true,
 }
 
 // add adds what is to be done for a value of type t at that place.
@@ -124,7 +125,7 @@ func (c *copier) object(p unsafe.Pointer, pl *plan) unsafe.Pointer {
 	if p == nil {
 		return nil
 	}
-	if q := c.known.of(p); q != nil {
+	if q, known := c.known.find(p); known {
 		return q
 	}
 	to := reflect.New(pl.t)
@@ -216,7 +217,7 @@ type closure struct {
 }
 
 // methods are the plans for the receivers of bound methods, by their code; nil: a plain function.
-var methods = map[uintptr]*plan{}
+var methods sync.Map
 
 func (c *copier) method(_ *copyStep, p unsafe.Pointer) {
 	at := (*unsafe.Pointer)(p)
@@ -224,18 +225,22 @@ func (c *copier) method(_ *copyStep, p unsafe.Pointer) {
 		return
 	}
 	old := (*closure)(*at)
-	pl, known := methods[old.code]
-	if !known {
-		pl = receiverOf(old.code)
-		methods[old.code] = pl
-	}
-	if pl != nil {
+	if pl := receiverOf(old.code); pl != nil {
 		*at = unsafe.Pointer(&closure{old.code, c.object(old.of, pl)})
 	}
 }
 
-// receiverOf finds whose method a function is, by its name.
+// receiverOf finds whose method a function is, by its name; nil: it is bound to nothing.
 func receiverOf(code uintptr) *plan {
+	if p, known := methods.Load(code); known {
+		return p.(*plan)
+	}
+	p := findReceiver(code)
+	methods.Store(code, p)
+	return p
+}
+
+func findReceiver(code uintptr) *plan {
 	name := runtime.FuncForPC(code).Name()
 	whole, isBound := strings.CutSuffix(name, "-fm")
 	_, method, ok := strings.Cut(whole, "(*")
@@ -270,33 +275,34 @@ func (c *copier) iface(s *copyStep, p unsafe.Pointer) {
 	}
 }
 
-// places remembers where things were copied to. It is a hash table that is cleared by counting.
-type places struct {
+// table remembers things by their address. It is a hash table that is cleared by counting.
+type table[V any] struct {
 	slots [1024]struct {
-		from, to unsafe.Pointer
-		round    uint32
+		of    unsafe.Pointer
+		value V
+		round uint32
 	}
 	round uint32
 }
 
-func (t *places) clear() { t.round++ }
+func (t *table[V]) clear() { t.round++ }
 
-func (t *places) slot(p unsafe.Pointer) int {
-	i := int(uint64(uintptr(p))*0x9E3779B97F4A7C15>>54) % len(t.slots)
-	for t.slots[i].round == t.round && t.slots[i].from != p {
+func (t *table[V]) slot(p unsafe.Pointer) int {
+	i := int(uint64(uintptr(p)) * 0x9E3779B97F4A7C15 >> 54)
+	for t.slots[i].round == t.round && t.slots[i].of != p {
 		i = (i + 1) % len(t.slots)
 	}
 	return i
 }
 
-func (t *places) of(p unsafe.Pointer) unsafe.Pointer {
+func (t *table[V]) find(p unsafe.Pointer) (v V, known bool) {
 	if s := &t.slots[t.slot(p)]; s.round == t.round {
-		return s.to
+		return s.value, true
 	}
-	return nil
+	return v, false
 }
 
-func (t *places) add(from, to unsafe.Pointer) {
-	s := &t.slots[t.slot(from)]
-	s.from, s.to, s.round = from, to, t.round
+func (t *table[V]) add(p unsafe.Pointer, v V) {
+	s := &t.slots[t.slot(p)]
+	s.of, s.value, s.round = p, v, t.round
 }

@@ -15,6 +15,7 @@ const (
 	overtaken     = "L1: more came before a waiter than stood before it"
 	deadChosen    = "L1: a dead process was granted the name, which costs a claim window"
 	windowTooLong = "claim window: a grant that nobody claimed blocks the name"
+	waitsTooLong  = "L1: a living waiter got no turn in time"
 	leftBehind    = "L2: nobody wants the name, all is done, and something is left behind"
 )
 
@@ -31,11 +32,11 @@ func (w *world) check() {
 			continue
 		}
 		for _, t := range pr.turns {
-			believes := t.turn.ended.Load() == nil && w.now < t.turn.ends()
-			if believes && t.over {
+			believes := t.ended.Load() == nil && w.now < t.ends()
+			if believes && slices.Contains(w.over, t.token) {
 				w.breaks(revivedLease)
 			}
-			if believes && !slices.Contains(w.robbed, t.turn.tenure.id) {
+			if believes && !slices.Contains(w.robbed, t.tenure.id) {
 				believers++
 			}
 		}

@@ -437,6 +437,11 @@ func (s *modelServer) join(w *world, id string, arrival int64) (inserted bool) {
 		at = len(s.queue)
 	}
 	s.queue = slices.Insert(s.queue, at, place{id, arrival})
+	for p, of := range s.aheadOf {
+		if of != "" && s.place(of) > at { // it comes back to a place in front
+			s.ahead[p] = min(s.ahead[p]+1, 2*maxSearched)
+		}
+	}
 	if p := w.procOf(id); s.ahead[p] == 0 && s.listens[p] > 0 && w.procs[p].wants(id) {
 		s.ahead[p], s.aheadOf[p] = at+1, id
 	}

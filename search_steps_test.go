@@ -120,7 +120,7 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 		}
 	}
 	for k, t := range pr.turns {
-		if t.over || w.now >= t.turn.since.Add(w.bounds.hold) {
+		if w.now >= min(t.ends(), t.since.Add(w.bounds.hold)) {
 			must(releases, i, k)
 		} else {
 			may(releases, i, k)
@@ -148,7 +148,7 @@ func (w *world) nextTime() clock.Instant {
 			at(t[0].When())
 		}
 		for _, t := range pr.turns {
-			at(t.turn.since.Add(w.bounds.hold))
+			at(t.since.Add(w.bounds.hold))
 		}
 	}
 	if when == clock.Never {
@@ -157,10 +157,10 @@ func (w *world) nextTime() clock.Instant {
 	return onGrid(max(when, w.now+1))
 }
 
-// onGrid rounds up. Less than a millisecond is chance, see dice.
+// onGrid rounds up.
 func onGrid(i clock.Instant) clock.Instant {
-	const g, little = clock.Instant(grid), clock.Instant(1e5)
-	return max(0, i-little+g-1) / g * g
+	const g = clock.Instant(grid)
+	return max(0, i+g-1) / g * g
 }
 
 // take removes a message.
@@ -203,7 +203,9 @@ func (w *world) pass(now clock.Instant) {
 	}
 	for _, pr := range w.procs {
 		for _, t := range pr.turns {
-			t.over = t.over || now >= t.turn.ends()
+			if now >= t.ends() && !slices.Contains(w.over, t.token) {
+				w.over = append(w.over, t.token)
+			}
 		}
 	}
 }
@@ -255,7 +257,9 @@ func (w *world) arrives(m *message) {
 }
 
 func (w *world) fails(what stepKind, i int) {
-	m := w.net[i]
+	changed := *w.net[i]
+	m := &changed
+	w.net[i] = m
 	switch what {
 	case isLost:
 		w.faults.Lose++

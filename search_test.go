@@ -15,6 +15,8 @@ import (
 
 var searchLimit = flag.Int("search.limit", 1_000_000, "states")
 
+var searchWaits = flag.Int("search.waits", 1, "from every n-th state a fair way on is taken, to see how long it takes until all have had the name")
+
 var largeSearch = flag.Bool("search.large", false, "TestSearch goes through the large bounds, too")
 
 // searcher goes breadth first through all states that can be reached, so that the first that is
@@ -32,6 +34,8 @@ type searcher struct {
 	done                       [evicts + 1]int
 	broken                     string
 	limit                      int
+	patience                   time.Duration // the longest wait of a fair way on
+	fairs                      int           // such ways taken
 	way                        way
 	path                       []uint32
 }
@@ -65,15 +69,14 @@ func (p *way) to(n uint32) *world {
 	clear(p.world[common+1:])
 	p.at, p.world = p.at[:common], p.world[:common+1]
 	for _, n := range p.s.path[common:] {
-		w := copyOf(&p.s.copier, p.world[len(p.world)-1])
-		w.do(p.s.how[n])
+		w := p.world[len(p.world)-1].after(&p.s.copier, p.s.how[n])
 		p.at, p.world = append(p.at, n), append(p.world, w)
 	}
 	return p.world[len(p.world)-1]
 }
 
 var preparePlans = sync.OnceFunc(func() {
-	planOf(reflect.TypeFor[world]())
+	planOf(reflect.TypeFor[owned]())
 	for _, t := range []reflect.Type{reflect.TypeFor[turn](), reflect.TypeFor[tenure](), reflect.TypeFor[cleanup](), reflect.TypeFor[dice]()} {
 		planOf(t)
 	}
@@ -82,7 +85,7 @@ var preparePlans = sync.OnceFunc(func() {
 func search(b *searchBounds, limit int) *searcher {
 	preparePlans()
 	s := &searcher{bounds: b, seen: map[[2]uint64]struct{}{}, limit: limit}
-	s.key.seen = map[any]int{}
+	s.key.codes = map[uintptr]int64{}
 	s.seed = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	start := newWorld(b)
 	s.note(start)
@@ -120,8 +123,7 @@ func (s *searcher) note(w *world) bool {
 
 func (s *searcher) expand(f found, next []found) []found {
 	for _, st := range f.w.next(nil) {
-		w := copyOf(&s.copier, f.w)
-		w.do(st)
+		w := f.w.after(&s.copier, st)
 		s.transitions++
 		s.done[st.what]++
 		if w.broken == "" && !s.note(w) {
@@ -129,6 +131,9 @@ func (s *searcher) expand(f found, next []found) []found {
 		}
 		n := uint32(len(s.from))
 		s.from, s.how = append(s.from, f.n), append(s.how, st)
+		if w.broken == "" && s.states%*searchWaits == 0 {
+			s.wait(w)
+		}
 		if w.broken != "" {
 			s.broken = w.broken
 			return next
@@ -139,6 +144,16 @@ func (s *searcher) expand(f found, next []found) []found {
 		next = append(next, found{w, n})
 	}
 	return next
+}
+
+// wait looks how long those wait that wait now, if from now on nothing fails.
+func (s *searcher) wait(w *world) {
+	s.fairs++
+	waited, broken := w.fairly(&s.copier, nil)
+	s.patience = max(s.patience, waited)
+	if broken != "" {
+		w.breaks(broken)
+	}
 }
 
 // trace is the way to the newest state.
@@ -154,6 +169,10 @@ func (s *searcher) trace() string {
 		w.do(steps[i])
 		b.WriteString(w.print())
 	}
+	if w.broken == "" {
+		b.WriteString("     from here on nothing fails:\n")
+		_, w.broken = w.fairly(&s.copier, &b)
+	}
 	fmt.Fprintf(&b, "     broken: %s\n", w.broken)
 	return b.String()
 }
@@ -166,43 +185,71 @@ func base(name string, change func(*searchBounds)) *searchBounds {
 	return b
 }
 
+// oneEach are bounds where each process gets one caller.
+func oneEach(name string, change func(*searchBounds)) *searchBounds {
+	return base(name, func(b *searchBounds) { b.callers = 1; change(b) })
+}
+
+// smallBounds are those of each test run.
 func smallBounds() []*searchBounds {
-	once := func(name string, change func(*searchBounds)) *searchBounds {
-		return base(name, func(b *searchBounds) { b.callers = 1; change(b) })
-	}
 	return []*searchBounds{
-		base("one process", func(b *searchBounds) { b.procs = 1; b.line = 2 }),
-		once("one caller each", func(b *searchBounds) {}),
+		base("one process", func(b *searchBounds) { b.procs, b.callers, b.line = 1, 3, 2 }),
+		oneEach("one caller each", func(*searchBounds) {}),
+		oneEach("a crash", func(b *searchBounds) { b.faults.Crash = 1 }),
+		oneEach("two messages lost", func(b *searchBounds) { b.faults.Lose = 2 }),
+		oneEach("two connections fail", func(b *searchBounds) { b.faults.Reset = 2 }),
+		oneEach("a message late", func(b *searchBounds) { b.faults.Delay = 1 }),
+		oneEach("two messages doubled", func(b *searchBounds) { b.faults.Dup = 2 }),
+		oneEach("a freeze", func(b *searchBounds) { b.faults.Freeze = 1 }),
+		oneEach("subscriptions break", func(b *searchBounds) { b.faults.Break = 2 }),
+		oneEach("callers give up, answers are lost", func(b *searchBounds) { b.giveUp, b.faults.Lose = true, 1 }),
+		oneEach("three processes", func(b *searchBounds) { b.procs = 3 }),
+		oneEach("three processes, crashes", func(b *searchBounds) { b.procs = 3; b.faults.Crash = 2 }),
+		oneEach("the lock key is deleted", func(b *searchBounds) { b.faults.Evict = 1 }),
+	}
+}
+
+// largeBounds are gone through with -search.large.
+func largeBounds() []*searchBounds {
+	return []*searchBounds{
 		base("two callers each", func(b *searchBounds) { b.line = 2 }),
-		base("a crash", func(b *searchBounds) { b.faults.Crash = 1 }),
-		once("two messages lost", func(b *searchBounds) { b.faults.Lose = 2 }),
-		once("two connections fail", func(b *searchBounds) { b.faults.Reset = 2 }),
-		once("a message late", func(b *searchBounds) { b.faults.Delay = 1 }),
-		once("two messages doubled", func(b *searchBounds) { b.faults.Dup = 2 }),
-		once("freezes", func(b *searchBounds) { b.faults.Freeze = 2 }),
-		once("subscriptions break", func(b *searchBounds) { b.faults.Break = 2 }),
-		once("callers give up, answers are lost", func(b *searchBounds) { b.giveUp, b.faults.Lose = true, 1 }),
-		once("three processes", func(b *searchBounds) { b.procs = 3; b.giveUp = true }),
-		once("three processes, crashes", func(b *searchBounds) { b.procs = 3; b.faults.Crash = 2 }),
-		once("three processes, a subscription breaks", func(b *searchBounds) { b.procs = 3; b.faults.Break = 1 }),
-		once("the lock key is deleted", func(b *searchBounds) { b.faults.Evict = 1 }),
-		once("a longer ttl", func(b *searchBounds) { b.ttl, b.window, b.faults.Delay, b.faults.Lose = 4*grid, 2*grid, 1, 1 }),
+		oneEach("two freezes", func(b *searchBounds) { b.faults.Freeze = 2 }),
+		base("two callers each, a crash", func(b *searchBounds) { b.faults.Crash = 1 }),
+		oneEach("callers of three processes give up", func(b *searchBounds) { b.procs, b.giveUp = 3, true }),
+		oneEach("three processes, a subscription breaks", func(b *searchBounds) { b.procs, b.faults.Break = 3, 1 }),
+		oneEach("a longer ttl", func(b *searchBounds) { b.ttl, b.window, b.faults.Delay, b.faults.Lose = 4*grid, 2*grid, 1, 1 }),
+		oneEach("two messages late", func(b *searchBounds) { b.faults.Delay = 2 }),
+		base("two callers each, a message lost", func(b *searchBounds) { b.faults.Lose = 1 }),
+		base("two callers each, a message doubled", func(b *searchBounds) { b.faults.Dup = 1 }),
+		base("two callers each, a message late", func(b *searchBounds) { b.faults.Delay = 1 }),
+		base("two callers each, a freeze", func(b *searchBounds) { b.faults.Freeze = 1 }),
+		base("two callers each, a subscription breaks", func(b *searchBounds) { b.faults.Break = 1 }),
+		base("two callers each give up", func(b *searchBounds) { b.giveUp = true }),
+		oneEach("lost, late and doubled, once each", func(b *searchBounds) { b.faults = faults{Lose: 1, Delay: 1, Dup: 1} }),
+		oneEach("three processes, one dies, one freezes", func(b *searchBounds) { b.procs, b.faults = 3, faults{Crash: 1, Freeze: 1} }),
 	}
 }
 
 // TestSearch goes through all states within bounds.
 func TestSearch(t *testing.T) {
-	for i, b := range smallBounds() {
-		if i >= 2 && !*largeSearch {
-			break
-		}
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	all := smallBounds()
+	if *largeSearch {
+		all = append(all, largeBounds()...)
+	}
+	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			began := time.Now()
 			s := search(b, *searchLimit)
-			t.Logf("%d states, %d transitions, depth %d, %v %v", s.states, s.transitions, s.depth, time.Since(began).Round(time.Millisecond), s.done)
+			t.Logf("%d states, %d transitions, depth %d, %v; %d waits, the longest %v", s.states, s.transitions, s.depth, time.Since(began).Round(time.Millisecond), s.fairs, s.patience)
 			if s.broken != "" {
 				fmt.Fprint(os.Stderr, s.trace())
 				t.Error(s.broken)
+			}
+			if s.states >= *searchLimit {
+				t.Errorf("%d states, and there are more: not all were looked at", s.states)
 			}
 		})
 	}

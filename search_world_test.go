@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -31,6 +30,7 @@ type world struct {
 	faults faults
 	used   int64    // the newest token that a caller got
 	robbed []string // ids whose lock key was deleted: nothing is promised to them
+	over   []int64  // tokens of turns that were seen over
 	unseen []string // ids that may stay behind: see left
 	broken string   // the invariant that a step broke
 }
@@ -86,23 +86,19 @@ type searchProc struct {
 	dead, frozen bool
 	come         int // callers so far
 	waiting      []*waiter
-	turns        []*turnOut
+	turns        []*turn    // that callers have
 	renewals     []*request // not sent yet
 	open, begin  bool       // there is a subscription; an attempt is to begin
 	again        bool       // it is to be renewed
 }
 
-// turnOut is a turn that a caller has.
-type turnOut struct {
-	turn *turn
-	over bool // it was seen over
-}
-
-// dice are random numbers so small that the part of a second that they make is none, but each
-// is another.
+// dice are random numbers that make no part of any duration that the process asks for: all are
+// multiples of noChance.
 type dice struct{ n uint64 }
 
-func (d *dice) next() uint64 { d.n++; return d.n }
+const noChance = 1 << 14 * 3 * 9765625 // 2^14 * 3 * 5^10: of 10 ms, 150 ms, 640 ms, 5 s, ...
+
+func (d *dice) next() uint64 { d.n++; return d.n * noChance }
 
 var errConnection = errors.New("connection reset")
 
@@ -120,6 +116,60 @@ func newWorld(b *searchBounds) *world {
 		b.heads[i] = p.idHead
 	}
 	return w
+}
+
+// owned is a process and what is under way for it.
+type owned struct {
+	proc *searchProc
+	net  []*message
+}
+
+// fork returns a state that begins as this one. It shares the processes: own comes before one
+// changes. What is under way is replaced and not changed.
+func (w *world) fork() *world {
+	f := *w
+	f.procs, f.net = slices.Clone(w.procs), slices.Clone(w.net)
+	f.server.queue = slices.Clone(w.server.queue)
+	f.robbed, f.unseen, f.over = slices.Clip(w.robbed), slices.Clip(w.unseen), slices.Clip(w.over)
+	return &f
+}
+
+// own makes a process one of this state alone.
+func (w *world) own(c *copier, p int) {
+	o := owned{proc: w.procs[p]}
+	for _, m := range w.net {
+		if m.proc == p {
+			o.net = append(o.net, m)
+		}
+	}
+	o = *copyOf(c, &o)
+	w.procs[p], o.proc.w = o.proc, w
+	for i, m := range w.net {
+		if m.proc == p {
+			w.net[i], o.net = o.net[0], o.net[1:]
+		}
+	}
+}
+
+// after returns the state after a step.
+func (w *world) after(c *copier, s step) *world {
+	f := w.fork()
+	if p := w.changes(s); p >= 0 {
+		f.own(c, p)
+	}
+	f.do(s)
+	return f
+}
+
+// changes is the process that a step changes, or -1.
+func (w *world) changes(s step) int {
+	switch s.what {
+	case timePasses, evicts, runs, isLost, connectionFails, isDelayed, isDoubled:
+		return -1
+	case arrives, givesUpAnswer:
+		return w.net[s.at].proc
+	}
+	return int(s.at)
 }
 
 func (w *world) breaks(what string) {
@@ -148,7 +198,7 @@ func (pr *searchProc) deliver(w *waiter, o outcome) {
 	if o.turn == nil {
 		return
 	}
-	pr.turns = append(pr.turns, &turnOut{turn: o.turn})
+	pr.turns = append(pr.turns, o.turn)
 	if token := o.turn.token; token > pr.w.used {
 		pr.w.used = token
 	} else if !slices.Contains(pr.w.robbed, o.turn.tenure.id) {
@@ -169,7 +219,6 @@ func (pr *searchProc) notBefore(string) clock.Instant { return 0 }
 func (pr *searchProc) answer(any, error)              {}
 func (pr *searchProc) done(any)                       {}
 func (pr *searchProc) ended(*turn)                    {}
-func (pr *searchProc) freedAfterGrace(*turn)          {}
 func (pr *searchProc) note(event)                     {}
 func (pr *searchProc) warn(string, ...any)            {}
 func (pr *searchProc) unlisten(*subscriber)           {}
@@ -178,15 +227,10 @@ func (pr *searchProc) showDetails()                   {}
 // flush does what the engine does when it releases the mutex.
 func (pr *searchProc) flush() {
 	w := pr.w
-	for _, r := range pr.renewals { // as core.sendRenewals
-		if r.tenure.phase != holding {
-			continue
+	for _, r := range pr.renewals {
+		if r.setOut(w.now) {
+			w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
 		}
-		r.sent, r.unsent = w.now, false
-		r.tenure.expiry = max(r.tenure.expiry, w.now.Add(r.local.ttl()))
-		r.tenure.minHold.sent(r, w.now)
-		r.tenure.reserves(r)
-		w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
 	}
 	pr.renewals = nil
 	if pr.again {
@@ -219,9 +263,9 @@ func (w *world) publish(s said) {
 		return
 	}
 	if s.word != "grant" {
-		for _, m := range w.net {
+		for i, m := range w.net {
 			if m.kind == pushMessage && m.said.word == s.word && m.said.id == s.id && m.attempt == w.server.listens[p] {
-				m.said = s
+				w.net[i] = &message{kind: pushMessage, proc: p, said: s, attempt: m.attempt, slow: m.slow}
 				return
 			}
 		}
@@ -234,32 +278,17 @@ func (pr *searchProc) enter() {
 	pr.come++
 	c := &waiter{}
 	pr.waiting = append(pr.waiting, c)
-	if _, err := pr.p.enter(searchName, nil, nil, c, pr.w.now); err != nil {
+	if _, err := pr.p.enter(searchName, nil, c, pr.w.now); err != nil {
 		panic(err)
 	}
 	pr.flush()
 }
 
-// release is Release, as core.release.
+// release is Release.
 func (pr *searchProc) release(i int) {
-	u, now := pr.turns[i].turn, pr.w.now
+	u := pr.turns[i]
 	pr.turns = slices.Delete(pr.turns, i, i+1)
-	n := u.local
-	u.shares--
-	if u.hasEnded(now) != nil {
-		if u.tenure.phase == over {
-			n.releaseEnded(u, now)
-		}
-		pr.flush()
-		return
-	}
-	u.finish(wire.ErrReleased, now)
-	n.turn = nil
-	n.step(now)
-	if u.tenure.phase == releasing {
-		n.releaseDone = u
-		n.arm(now)
-	}
+	pr.p.release(u, pr.w.now)
 	pr.flush()
 }
 
@@ -282,7 +311,7 @@ func (pr *searchProc) pushed(m *message) {
 		panic(err)
 	}
 	if m.attempt == pr.p.sub.attempt {
-		pr.w.unseen = slices.DeleteFunc(pr.w.unseen, func(id string) bool { return id == m.said.id })
+		pr.w.unseen = slices.DeleteFunc(slices.Clone(pr.w.unseen), func(id string) bool { return id == m.said.id })
 	}
 	pr.p.sub.onPush(m.attempt, push, pr.w.now)
 	pr.flush()
@@ -319,5 +348,3 @@ func (pr *searchProc) due() bool {
 func (m *message) givesUpAt() clock.Instant {
 	return m.r.sent.Add(m.r.attempt)
 }
-
-func renewing(c *driver.Call) bool { return c.Script == script.Renew }

@@ -1,0 +1,274 @@
+package holdfast
+
+import (
+	"cmp"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+func (k *keyMaker) process(p *process) {
+	k.bits(p.closed, p.netFailed)
+	k.at(p.netFailureOver)
+	k.at(max(p.renewedAllAt, k.now.Add(-grid)))
+	k.due(p.noPushUntil)
+	k.subscriber(p.sub)
+	for _, n := range p.names { // there is one at most
+		k.localName(n)
+	}
+	var rest []string
+	for id := range p.tenures {
+		rest = append(rest, id)
+	}
+	slices.SortFunc(rest, byAge)
+	for _, id := range rest {
+		k.tenure(p.tenures[id])
+	}
+	var cleanups []*cleanup
+	for e := range p.cleanups {
+		cleanups = append(cleanups, e)
+	}
+	slices.SortFunc(cleanups, func(a, b *cleanup) int {
+		return cmp.Or(byAge(a.call.Args[0], b.call.Args[0]), cmp.Compare(a.call.Script.Name, b.call.Script.Name),
+			cmp.Compare(a.until, b.until), cmp.Compare(a.wait, b.wait))
+	})
+	for _, e := range cleanups {
+		k.cleanup(e)
+	}
+	k.timers(k.pr)
+}
+
+func (k *keyMaker) timers(pr *searchProc) {
+	type entry struct {
+		when int64
+		what string
+		f    *closure
+	}
+	var all []entry
+	for _, t := range pr.timers() {
+		f := *(**closure)(unsafe.Pointer(&t.Fire))
+		when := int64(max(0, onGrid(t.When())-k.now) / clock.Instant(grid))
+		all = append(all, entry{when, runtime.FuncForPC(f.code).Name(), f})
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.what, b.what)) })
+	k.num(int64(len(all)))
+	for _, e := range all {
+		k.num(e.when)
+		k.code(e.f)
+		switch x := reflect.NewAt(receiverOf(e.f.code).t, e.f.of).Interface().(type) {
+		case *localName:
+			k.bits(x.listed)
+		case *tenure:
+			k.tenure(x)
+		case *turn:
+			k.turn(x)
+		case *cleanup:
+			k.cleanup(x)
+		}
+	}
+}
+
+func (k *keyMaker) subscriber(s *subscriber) {
+	k.bits(s.wanted, s.confirmed, s.failed, s.resubscribing == s.attempt)
+	k.at(s.sentAt)
+	if s.confirmed {
+		k.at(s.confirmedAt)
+	}
+}
+
+func (k *keyMaker) localName(n *localName) {
+	k.bits(n.listed, n.turn != nil, n.asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.releaseDone != nil)
+	for c := n.waiters.first; c != nil; c = c.after {
+		k.bits(true, c.try)
+	}
+	k.due(n.lingerUntil)
+	k.due(n.askAt)
+	k.at(n.failingSince)
+	k.num(n.seen.position)
+	if n.releaseDone != nil {
+		k.due(n.releaseDeadline)
+	}
+	if n.tenure != nil {
+		k.tenure(n.tenure)
+	}
+	if n.fresh != nil {
+		k.tenure(n.fresh)
+	}
+	if n.turn != nil {
+		k.turn(n.turn)
+	}
+	if n.asking != nil {
+		k.request(n.asking)
+	}
+	if n.unlocking != nil {
+		k.request(n.unlocking)
+	}
+}
+
+func (k *keyMaker) tenure(t *tenure) {
+	if k.known(unsafe.Pointer(t)) {
+		return
+	}
+	k.id(t.id)
+	k.num(int64(t.phase))
+	k.bits(t.local.listed, t.mayRunLate)
+	if t.phase == past {
+		return
+	}
+	k.num(int64(t.openLocks))
+	switch t.phase {
+	case asked, queued:
+		k.bits(t.inQueue, t.foundHeld, t.sentWait, t.requeue, t.earlyRecall)
+		k.at(t.firstSent)
+		k.at(t.clockPair.sent)
+		if t.clockPair.server > 0 {
+			k.at(clock.Instant(t.clockPair.server * 1000))
+		}
+		k.arrival(t.arrival)
+		k.at(t.lateGrantAt)
+		k.due(t.pollBy)
+		k.at(t.verifySince)
+	case holding:
+		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.confirmed)
+		k.at(t.verifySince)
+		k.at(t.ends())
+		k.at(t.expiry)
+		k.num(int64(t.ttl / time.Millisecond))
+		k.due(t.renewAt)
+		k.serves(t)
+		b := blocksOf(&t.tokens)
+		if b.next < b.end || b.spare < b.spareEnd {
+			k.num(1)
+		}
+		for _, x := range []int64{b.next, b.end, b.spare, b.spareEnd} {
+			k.token(x)
+		}
+		k.num(b.half)
+		if t.renewal != nil {
+			k.request(t.renewal)
+		}
+	case releasing:
+		k.at(t.expiry)
+	}
+}
+
+// serves writes how many of the waiters still get a turn.
+func (k *keyMaker) serves(t *tenure) {
+	if t.servesUpTo == 0 {
+		k.num(-1)
+		return
+	}
+	served := int64(0)
+	for c := t.local.waiters.first; c != nil && c.number <= t.servesUpTo; c = c.after {
+		served++
+	}
+	k.num(served)
+}
+
+func (k *keyMaker) turn(u *turn) {
+	if k.known(unsafe.Pointer(u)) {
+		return
+	}
+	k.bits(u.ended.Load() != nil, u.releaseDone != nil, u.local.turn == u)
+	if u.ended.Load() == nil {
+		k.at(max(u.since, k.now.Add(-k.w.bounds.hold)))
+	}
+	k.num(int64(u.shares))
+	k.tenure(u.tenure)
+}
+
+func (k *keyMaker) request(r *request) {
+	if k.known(unsafe.Pointer(r)) {
+		return
+	}
+	f := *(**closure)(unsafe.Pointer(&r.onAnswer))
+	k.code(f)
+	k.text(r.call.Script.Name)
+	k.args(r)
+	k.bits(r.unsent, r.reserving, r.wholeOnly, r.local.listed)
+	k.at(r.sent)
+	k.at(r.sent.Add(r.attempt))
+	if r.tenure != nil {
+		k.tenure(r.tenure)
+	}
+	if receiverOf(f.code) != nil {
+		e := (*cleanup)(f.of)
+		if _, lives := e.p.cleanups[e]; !lives || e.asking != r {
+			k.num(0)
+		} else {
+			k.num(1)
+			k.cleanup(e)
+		}
+	}
+}
+
+func (k *keyMaker) args(r *request) {
+	for i, a := range r.call.Args {
+		switch {
+		case strings.Contains(a, "|"):
+			k.id(a)
+		case i == 2 && r.call.Script == script.Lock:
+			n, _ := strconv.ParseInt(a, 10, 64)
+			k.arrival(n)
+		default:
+			k.text(a)
+		}
+	}
+}
+
+func (k *keyMaker) cleanup(e *cleanup) {
+	if k.known(unsafe.Pointer(e)) {
+		return
+	}
+	k.text(e.call.Script.Name)
+	k.args(&request{call: e.call})
+	k.num(int64(min(e.until.Sub(k.now), 8*grid) / time.Millisecond))
+	k.delay(e.wait)
+	k.bits(e.lockKeyOnly, e.confirmed, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
+	k.num(int64(e.repeatAfter))
+	if e.asking != nil {
+		k.request(e.asking)
+	}
+}
+
+func (k *keyMaker) message(m *message) {
+	k.num(int64(m.kind))
+	k.bits(m.fails, m.slow, m.r != nil)
+	if m.r != nil {
+		k.request(m.r)
+	} else if m.kind == requestMessage {
+		k.text(m.call.Script.Name)
+		k.args(&request{call: m.call})
+	}
+	if m.kind == answerMessage && !m.fails || m.kind == pushMessage {
+		k.said(&m.said)
+	}
+	if m.attempt > 0 && !k.pr.dead {
+		k.num(int64(compareAttempts(m.attempt, k.pr.p.sub.attempt)))
+	}
+}
+
+func (k *keyMaker) said(s *said) {
+	k.text(s.word)
+	k.token(s.last)
+	if s.last > 0 {
+		k.num(s.size)
+	}
+	k.num(min(s.waiting, 1))
+	if s.us > 0 && s.word != "cancelled" && s.word != "not held" && s.word != "held" {
+		k.at(clock.Instant(s.us * 1000))
+	}
+	k.id(s.holder)
+	k.num(int64(s.ttl / time.Millisecond))
+	k.num(s.rank)
+	k.arrival(s.score)
+	k.bits(s.inserted, s.listens, s.poll)
+	k.id(s.id)
+}
