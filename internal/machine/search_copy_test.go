@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"container/list"
@@ -70,8 +70,8 @@ func planOf(t reflect.Type) *plan {
 
 // shared are types that are not copied, or that nothing here changes.
 var sharedTypes = map[reflect.Type]bool{
-	reflect.TypeFor[settings](): true, reflect.TypeFor[keyspace.Keys](): true, reflect.TypeFor[driver.Script](): true,
-	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true, reflect.TypeFor[world](): true, reflect.TypeFor[kind](): true,
+	reflect.TypeFor[Settings](): true, reflect.TypeFor[keyspace.Keys](): true, reflect.TypeFor[driver.Script](): true,
+	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true, reflect.TypeFor[world](): true, reflect.TypeFor[Kind](): true,
 }
 
 // add adds what is to be done for a value of type t at that place.

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"bytes"
@@ -292,7 +292,7 @@ func (k *keyMaker) proc(pr *searchProc) {
 	if !pr.dead {
 		k.process(pr.p)
 		for _, t := range pr.turns {
-			k.bits(slices.Contains(w.over, t.token))
+			k.bits(slices.Contains(w.over, t.Token))
 			k.turn(t)
 		}
 		k.num(int64(compareAttempts(w.server.listens[pr.n], pr.p.sub.attempt)))
@@ -348,7 +348,7 @@ func (k *keyMaker) nameRest(pr *searchProc) {
 			note(a)
 		}
 		if m.r != nil {
-			note(m.r.call.Args[0])
+			note(m.r.Call.Args[0])
 		}
 	}
 	slices.SortFunc(rest, byAge)

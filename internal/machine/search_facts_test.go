@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -32,18 +32,18 @@ func (w *world) check() {
 			continue
 		}
 		for _, t := range pr.turns {
-			believes := t.ended.Load() == nil && w.now < t.ends()
-			if believes && slices.Contains(w.over, t.token) {
+			believes := t.Ended.Load() == nil && w.now < t.Ends()
+			if believes && slices.Contains(w.over, t.Token) {
 				w.breaks(revivedLease)
 			}
-			if believes && !slices.Contains(w.robbed, t.tenure.id) {
+			if believes && !slices.Contains(w.robbed, t.Tenure.ID) {
 				believers++
 			}
 		}
 		for _, n := range pr.p.names {
 			t := n.tenure
-			if t != nil && t.phase == holding && w.now < t.ends() && !slices.Contains(w.robbed, t.id) &&
-				(w.server.lock != t.id || w.server.expires < t.ends()) {
+			if t != nil && t.phase == holding && w.now < t.Ends() && !slices.Contains(w.robbed, t.ID) &&
+				(w.server.lock != t.ID || w.server.expires < t.Ends()) {
 				w.breaks(beliefTooLong)
 			}
 		}
@@ -95,13 +95,13 @@ func (w *world) print() string {
 		}
 		for _, n := range pr.p.names {
 			if t := n.tenure; t != nil {
-				fmt.Fprintf(&b, "%s %s", w.idText(t.id), phaseText(t.phase))
+				fmt.Fprintf(&b, "%s %s", w.idText(t.ID), phaseText(t.phase))
 				if t.phase == holding {
-					fmt.Fprintf(&b, ", %v to its deadline", t.ends().Sub(w.now))
+					fmt.Fprintf(&b, ", %v to its deadline", t.Ends().Sub(w.now))
 				}
 			}
 			if n.fresh != nil {
-				fmt.Fprintf(&b, ", fresh %s", w.idText(n.fresh.id))
+				fmt.Fprintf(&b, ", fresh %s", w.idText(n.fresh.ID))
 			}
 			if n.turn != nil {
 				b.WriteString(", a turn is out")
@@ -118,7 +118,7 @@ func (w *world) print() string {
 			b.WriteString(", frozen")
 		}
 		if pr.open {
-			fmt.Fprintf(&b, ", subscribed: here %v, there %v", pr.p.sub.confirmed, s.listens[pr.n] == pr.p.sub.attempt)
+			fmt.Fprintf(&b, ", subscribed: here %v, there %v", pr.p.sub.Confirmed, s.listens[pr.n] == pr.p.sub.attempt)
 		}
 		b.WriteString("\n")
 	}
@@ -153,14 +153,14 @@ func (w *world) messageText(m *message) string {
 			text += " " + a
 		}
 	case answerMessage:
-		text = "answer to " + m.r.call.Script.Name + " " + w.idText(m.r.call.Args[0]) + ": " + m.said.word
+		text = "answer to " + m.r.Call.Script.Name + " " + w.idText(m.r.Call.Args[0]) + ": " + m.said.word
 		if m.fails {
-			text = "failure of " + m.r.call.Script.Name + " " + w.idText(m.r.call.Args[0])
+			text = "failure of " + m.r.Call.Script.Name + " " + w.idText(m.r.Call.Args[0])
 		}
 	case silence:
 		text = "nothing"
 		if m.r != nil {
-			text += " to " + m.r.call.Script.Name + " " + w.idText(m.r.call.Args[0])
+			text += " to " + m.r.Call.Script.Name + " " + w.idText(m.r.Call.Args[0])
 		}
 	case pushMessage:
 		text = "push " + m.said.word + " " + w.idText(m.said.id)

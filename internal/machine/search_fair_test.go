@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func (w *world) nextFair() (s step, ok bool) {
 		case pr.dead:
 		case len(pr.turns) > 0:
 			return step{releases, uint8(i), 0}, true
-		case pr.p.sub.confirmed && w.server.listens[i] != pr.p.sub.attempt:
+		case pr.p.sub.Confirmed && w.server.listens[i] != pr.p.sub.attempt:
 			return step{noticesBreak, uint8(i), 0}, true
 		case pr.due():
 			return step{timersFire, uint8(i), 0}, true

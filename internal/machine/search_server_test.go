@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"fmt"
@@ -65,13 +65,13 @@ func (a *said) reply() []string {
 		return []string{fmt.Sprintf("queued %d %d %d %d %d %d %d %d %d %s", ms(a.ttl), a.rank, a.score, a.us/1e6, a.us%1e6,
 			bit(a.inserted), bit(a.listens), bit(a.poll), len(a.holder), a.holder)}
 	case "held":
-		return []string{"held", a.holder, itoa(ms(a.ttl)), itoa(a.waiting), itoa(a.us)}
+		return []string{"held", a.holder, decimal(ms(a.ttl)), decimal(a.waiting), decimal(a.us)}
 	case "released":
 		return []string{"released"}
 	case "not held", "lost":
-		return []string{a.word, a.holder, itoa(a.us)}
+		return []string{a.word, a.holder, decimal(a.us)}
 	case "cancelled":
-		return []string{"cancelled", itoa(a.us), ""}
+		return []string{"cancelled", decimal(a.us), ""}
 	}
 	panic("search: no answer " + a.word)
 }
@@ -460,3 +460,5 @@ func (s *modelServer) remove(w *world, id string) bool {
 	}
 	return true
 }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

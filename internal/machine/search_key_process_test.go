@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-func (k *keyMaker) process(p *process) {
-	k.bits(p.closed, p.netFailed)
+func (k *keyMaker) process(p *Process) {
+	k.bits(p.Closed, p.NetFailed)
 	k.at(p.netFailureOver)
 	k.at(max(p.renewedAllAt, k.now.Add(-grid)))
 	k.due(p.noPushUntil)
@@ -63,11 +63,11 @@ func (k *keyMaker) timers(pr *searchProc) {
 		k.num(e.when)
 		k.code(e.f)
 		switch x := reflect.NewAt(receiverOf(e.f.code).t, e.f.of).Interface().(type) {
-		case *localName:
+		case *Name:
 			k.bits(x.listed)
-		case *tenure:
+		case *Tenure:
 			k.tenure(x)
-		case *turn:
+		case *Turn:
 			k.turn(x)
 		case *cleanup:
 			k.cleanup(x)
@@ -75,18 +75,18 @@ func (k *keyMaker) timers(pr *searchProc) {
 	}
 }
 
-func (k *keyMaker) subscriber(s *subscriber) {
-	k.bits(s.wanted, s.confirmed, s.failed, s.resubscribing == s.attempt)
+func (k *keyMaker) subscriber(s *Subscriber) {
+	k.bits(s.wanted, s.Confirmed, s.failed, s.resubscribing == s.attempt)
 	k.at(s.sentAt)
-	if s.confirmed {
+	if s.Confirmed {
 		k.at(s.confirmedAt)
 	}
 }
 
-func (k *keyMaker) localName(n *localName) {
-	k.bits(n.listed, n.turn != nil, n.asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.releaseDone != nil)
+func (k *keyMaker) localName(n *Name) {
+	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.releaseDone != nil)
 	for c := n.waiters.first; c != nil; c = c.after {
-		k.bits(true, c.try)
+		k.bits(true, c.Try)
 	}
 	k.due(n.lingerUntil)
 	k.due(n.askAt)
@@ -104,19 +104,19 @@ func (k *keyMaker) localName(n *localName) {
 	if n.turn != nil {
 		k.turn(n.turn)
 	}
-	if n.asking != nil {
-		k.request(n.asking)
+	if n.Asking != nil {
+		k.request(n.Asking)
 	}
 	if n.unlocking != nil {
 		k.request(n.unlocking)
 	}
 }
 
-func (k *keyMaker) tenure(t *tenure) {
+func (k *keyMaker) tenure(t *Tenure) {
 	if k.known(unsafe.Pointer(t)) {
 		return
 	}
-	k.id(t.id)
+	k.id(t.ID)
 	k.num(int64(t.phase))
 	k.bits(t.local.listed, t.mayRunLate)
 	if t.phase == past {
@@ -138,7 +138,7 @@ func (k *keyMaker) tenure(t *tenure) {
 	case holding:
 		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.confirmed)
 		k.at(t.verifySince)
-		k.at(t.ends())
+		k.at(t.Ends())
 		k.at(t.expiry)
 		k.num(int64(t.ttl / time.Millisecond))
 		k.due(t.renewAt)
@@ -160,7 +160,7 @@ func (k *keyMaker) tenure(t *tenure) {
 }
 
 // serves writes how many of the waiters still get a turn.
-func (k *keyMaker) serves(t *tenure) {
+func (k *keyMaker) serves(t *Tenure) {
 	if t.servesUpTo == 0 {
 		k.num(-1)
 		return
@@ -172,31 +172,31 @@ func (k *keyMaker) serves(t *tenure) {
 	k.num(served)
 }
 
-func (k *keyMaker) turn(u *turn) {
+func (k *keyMaker) turn(u *Turn) {
 	if k.known(unsafe.Pointer(u)) {
 		return
 	}
-	k.bits(u.ended.Load() != nil, u.releaseDone != nil, u.local.turn == u)
-	if u.ended.Load() == nil {
+	k.bits(u.Ended.Load() != nil, u.releaseDone != nil, u.Local.turn == u)
+	if u.Ended.Load() == nil {
 		k.at(max(u.since, k.now.Add(-k.w.bounds.hold)))
 	}
 	k.num(int64(u.shares))
-	k.tenure(u.tenure)
+	k.tenure(u.Tenure)
 }
 
-func (k *keyMaker) request(r *request) {
+func (k *keyMaker) request(r *Request) {
 	if k.known(unsafe.Pointer(r)) {
 		return
 	}
-	f := *(**closure)(unsafe.Pointer(&r.onAnswer))
+	f := *(**closure)(unsafe.Pointer(&r.OnAnswer))
 	k.code(f)
-	k.text(r.call.Script.Name)
+	k.text(r.Call.Script.Name)
 	k.args(r)
-	k.bits(r.unsent, r.reserving, r.wholeOnly, r.local.listed)
-	k.at(r.sent)
-	k.at(r.sent.Add(r.attempt))
-	if r.tenure != nil {
-		k.tenure(r.tenure)
+	k.bits(r.Unsent, r.reserving, r.WholeOnly, r.Local.listed)
+	k.at(r.Sent)
+	k.at(r.Sent.Add(r.Attempt))
+	if r.Tenure != nil {
+		k.tenure(r.Tenure)
 	}
 	if receiverOf(f.code) != nil {
 		e := (*cleanup)(f.of)
@@ -209,12 +209,12 @@ func (k *keyMaker) request(r *request) {
 	}
 }
 
-func (k *keyMaker) args(r *request) {
-	for i, a := range r.call.Args {
+func (k *keyMaker) args(r *Request) {
+	for i, a := range r.Call.Args {
 		switch {
 		case strings.Contains(a, "|"):
 			k.id(a)
-		case i == 2 && r.call.Script == script.Lock:
+		case i == 2 && r.Call.Script == script.Lock:
 			n, _ := strconv.ParseInt(a, 10, 64)
 			k.arrival(n)
 		default:
@@ -228,7 +228,7 @@ func (k *keyMaker) cleanup(e *cleanup) {
 		return
 	}
 	k.text(e.call.Script.Name)
-	k.args(&request{call: e.call})
+	k.args(&Request{Call: e.call})
 	k.num(int64(min(e.until.Sub(k.now), 8*grid) / time.Millisecond))
 	k.delay(e.wait)
 	k.bits(e.lockKeyOnly, e.confirmed, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
@@ -245,7 +245,7 @@ func (k *keyMaker) message(m *message) {
 		k.request(m.r)
 	} else if m.kind == requestMessage {
 		k.text(m.call.Script.Name)
-		k.args(&request{call: m.call})
+		k.args(&Request{Call: m.call})
 	}
 	if m.kind == answerMessage && !m.fails || m.kind == pushMessage {
 		k.said(&m.said)

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -69,7 +68,7 @@ type message struct {
 	kind    messageKind
 	proc    int
 	call    driver.Call // of a request
-	r       *request    // for which the process waits; nil: for none
+	r       *Request    // for which the process waits; nil: for none
 	said    said        // an answer or a push
 	fails   bool        // the answer is an error of the network
 	slow    bool        // it takes as long as it likes
@@ -81,13 +80,13 @@ type message struct {
 type searchProc struct {
 	w            *world
 	n            int
-	p            *process
+	p            *Process
 	dice         *dice
 	dead, frozen bool
 	come         int // callers so far
-	waiting      []*waiter
-	turns        []*turn    // that callers have
-	renewals     []*request // not sent yet
+	waiting      []*Waiter
+	turns        []*Turn    // that callers have
+	renewals     []*Request // not sent yet
 	open, begin  bool       // there is a subscription; an attempt is to begin
 	again        bool       // it is to be renewed
 }
@@ -107,11 +106,10 @@ func newWorld(b *searchBounds) *world {
 	w := &world{bounds: b, now: searchStart}
 	for i := range b.procs {
 		d := &dice{uint64(i) * 2000}
-		p := newProcess(settings{ttl: b.ttl, owner: "o", queue: true,
-			sendsOnce: func() bool { return false }, wall: func() int64 { return 0 }}, d.next)
-		pr := &searchProc{w: w, n: i, p: p, dice: d}
-		p.host = pr
-		p.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, "")}
+		pr := &searchProc{w: w, n: i, dice: d}
+		p := New(Settings{TTL: b.ttl, Owner: "o", Queue: true,
+			SendsOnce: func() bool { return false }, Wall: func() int64 { return 0 }}, pr, d.next)
+		pr.p = p
 		w.procs = append(w.procs, pr)
 		b.heads[i] = p.idHead
 	}
@@ -185,28 +183,28 @@ func (pr *searchProc) wants(id string) bool {
 
 // The methods of host.
 
-func (pr *searchProc) send(r *request) {
-	if r.unsent {
+func (pr *searchProc) Send(r *Request) {
+	if r.Unsent {
 		pr.renewals = append(pr.renewals, r)
 		return
 	}
-	pr.w.net = append(pr.w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
+	pr.w.net = append(pr.w.net, &message{kind: requestMessage, proc: pr.n, call: r.Call, r: r})
 }
 
-func (pr *searchProc) deliver(w *waiter, o outcome) {
-	pr.waiting = slices.DeleteFunc(pr.waiting, func(x *waiter) bool { return x == w })
-	if o.turn == nil {
+func (pr *searchProc) Deliver(w *Waiter, o Outcome) {
+	pr.waiting = slices.DeleteFunc(pr.waiting, func(x *Waiter) bool { return x == w })
+	if o.Turn == nil {
 		return
 	}
-	pr.turns = append(pr.turns, o.turn)
-	if token := o.turn.token; token > pr.w.used {
+	pr.turns = append(pr.turns, o.Turn)
+	if token := o.Turn.Token; token > pr.w.used {
 		pr.w.used = token
-	} else if !slices.Contains(pr.w.robbed, o.turn.tenure.id) {
+	} else if !slices.Contains(pr.w.robbed, o.Turn.Tenure.ID) {
 		pr.w.breaks(tokenFell)
 	}
 }
 
-func (pr *searchProc) listen(_ *subscriber, again bool) {
+func (pr *searchProc) Listen(_ *Subscriber, again bool) {
 	switch {
 	case again && pr.open:
 		pr.again = true
@@ -215,21 +213,21 @@ func (pr *searchProc) listen(_ *subscriber, again bool) {
 	}
 }
 
-func (pr *searchProc) notBefore(string) clock.Instant { return 0 }
-func (pr *searchProc) answer(any, error)              {}
-func (pr *searchProc) done(any)                       {}
-func (pr *searchProc) ended(*turn)                    {}
-func (pr *searchProc) note(event)                     {}
-func (pr *searchProc) warn(string, ...any)            {}
-func (pr *searchProc) unlisten(*subscriber)           {}
-func (pr *searchProc) showDetails()                   {}
+func (pr *searchProc) NotBefore(string) clock.Instant { return 0 }
+func (pr *searchProc) Answer(any, error)              {}
+func (pr *searchProc) Done(any)                       {}
+func (pr *searchProc) Ended(*Turn)                    {}
+func (pr *searchProc) Note(Event)                     {}
+func (pr *searchProc) Warn(string, ...any)            {}
+func (pr *searchProc) Unlisten(*Subscriber)           {}
+func (pr *searchProc) ShowDetails()                   {}
 
 // flush does what the engine does when it releases the mutex.
 func (pr *searchProc) flush() {
 	w := pr.w
 	for _, r := range pr.renewals {
-		if r.setOut(w.now) {
-			w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.call, r: r})
+		if r.SetOut(w.now) {
+			w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.Call, r: r})
 		}
 	}
 	pr.renewals = nil
@@ -239,7 +237,7 @@ func (pr *searchProc) flush() {
 	}
 	if pr.begin {
 		pr.begin = false
-		attempt := pr.p.sub.onBegin(w.now)
+		attempt := pr.p.sub.OnBegin(w.now)
 		w.net = append(w.net, &message{kind: subscribeMessage, proc: pr.n, attempt: attempt})
 	}
 }
@@ -252,7 +250,7 @@ func (pr *searchProc) breaks(err error) {
 		return m.proc == pr.n && (m.kind == pushMessage || m.kind == subscribeMessage || m.kind == subscribedMessage || m.kind == silence && m.r == nil)
 	})
 	pr.begin = true
-	pr.p.sub.onBreak(err, w.now)
+	pr.p.sub.OnBreak(err, w.now)
 	pr.flush()
 }
 
@@ -276,9 +274,9 @@ func (w *world) publish(s said) {
 // enter is a call of Lock.
 func (pr *searchProc) enter() {
 	pr.come++
-	c := &waiter{}
+	c := &Waiter{}
 	pr.waiting = append(pr.waiting, c)
-	if _, err := pr.p.enter(searchName, nil, c, pr.w.now); err != nil {
+	if _, err := pr.p.Enter(searchName, nil, c, pr.w.now); err != nil {
 		panic(err)
 	}
 	pr.flush()
@@ -288,19 +286,19 @@ func (pr *searchProc) enter() {
 func (pr *searchProc) release(i int) {
 	u := pr.turns[i]
 	pr.turns = slices.Delete(pr.turns, i, i+1)
-	pr.p.release(u, pr.w.now)
+	pr.p.Release(u, pr.w.now)
 	pr.flush()
 }
 
 // answered takes an answer, or why there is none.
-func (pr *searchProc) answered(r *request, s *said, err error) {
+func (pr *searchProc) answered(r *Request, s *said, err error) {
 	var a wire.Answer
 	if err == nil {
 		if a, err = wire.DecodeAnswer(s.reply()); err != nil {
 			panic(err)
 		}
 	}
-	pr.p.handleAnswer(r, a, err, pr.w.now)
+	pr.p.HandleAnswer(r, a, err, pr.w.now)
 	pr.flush()
 }
 
@@ -313,30 +311,30 @@ func (pr *searchProc) pushed(m *message) {
 	if m.attempt == pr.p.sub.attempt {
 		pr.w.unseen = slices.DeleteFunc(slices.Clone(pr.w.unseen), func(id string) bool { return id == m.said.id })
 	}
-	pr.p.sub.onPush(m.attempt, push, pr.w.now)
+	pr.p.sub.OnPush(m.attempt, push, pr.w.now)
 	pr.flush()
 }
 
 // fire lets the timers of a process fire that are due.
 func (pr *searchProc) fire() {
-	var ending *tenure // whose unlock is not answered
+	var ending *Tenure // whose unlock is not answered
 	for _, n := range pr.p.names {
 		if n.tenure != nil && n.tenure.phase == releasing {
 			ending = n.tenure
 		}
 	}
-	for t := pr.p.schedule.Due(pr.w.now); t != nil; t = pr.p.schedule.Due(pr.w.now) {
+	for t := pr.p.Schedule.Due(pr.w.now); t != nil; t = pr.p.Schedule.Due(pr.w.now) {
 		t.Fire(pr.w.now)
 	}
 	if ending != nil && ending.phase == past { // its key lives on for as long as the request took to get there
-		pr.w.left(pr.n, ending.id)
+		pr.w.left(pr.n, ending.ID)
 	}
 	pr.flush()
 }
 
 // timers are those of a process. The heap has its earliest first.
 func (pr *searchProc) timers() []*clock.Timer {
-	return *(*[]*clock.Timer)(unsafe.Add(unsafe.Pointer(&pr.p.schedule), heapAt))
+	return *(*[]*clock.Timer)(unsafe.Add(unsafe.Pointer(&pr.p.Schedule), heapAt))
 }
 
 func (pr *searchProc) due() bool {
@@ -346,5 +344,5 @@ func (pr *searchProc) due() bool {
 
 // givesUpAt is when the engine stops waiting for an answer.
 func (m *message) givesUpAt() clock.Instant {
-	return m.r.sent.Add(m.r.attempt)
+	return m.r.Sent.Add(m.r.Attempt)
 }

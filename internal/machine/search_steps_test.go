@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"context"
@@ -103,9 +103,9 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 	if done.Freeze < left.Freeze {
 		may(freezes, i, 0)
 	}
-	if s := pr.p.sub; s.confirmed && w.server.listens[i] != s.attempt {
+	if s := pr.p.sub; s.Confirmed && w.server.listens[i] != s.attempt {
 		must(noticesBreak, i, 0)
-	} else if s.confirmed && done.Break < left.Break {
+	} else if s.Confirmed && done.Break < left.Break {
 		may(dropsSubscription, i, 0)
 	}
 	if pr.due() {
@@ -120,7 +120,7 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 		}
 	}
 	for k, t := range pr.turns {
-		if w.now >= min(t.ends(), t.since.Add(w.bounds.hold)) {
+		if w.now >= min(t.Ends(), t.since.Add(w.bounds.hold)) {
 			must(releases, i, k)
 		} else {
 			may(releases, i, k)
@@ -203,8 +203,8 @@ func (w *world) pass(now clock.Instant) {
 	}
 	for _, pr := range w.procs {
 		for _, t := range pr.turns {
-			if now >= t.ends() && !slices.Contains(w.over, t.token) {
-				w.over = append(w.over, t.token)
+			if now >= t.Ends() && !slices.Contains(w.over, t.Token) {
+				w.over = append(w.over, t.Token)
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (w *world) arrives(m *message) {
 		pr.pushed(m)
 	case subscribedMessage:
 		if pr.p.sub.attempt == m.attempt {
-			pr.p.sub.onConfirm(w.now)
+			pr.p.sub.OnConfirm(w.now)
 			pr.flush()
 		}
 	}
@@ -326,7 +326,7 @@ func (pr *searchProc) do(s step) {
 	case callerGivesUp:
 		c := pr.waiting[s.of]
 		pr.waiting = slices.Delete(pr.waiting, int(s.of), int(s.of)+1)
-		pr.p.abandon(c, w.now)
+		pr.p.Abandon(c, w.now)
 		pr.flush()
 	case releases:
 		pr.release(int(s.of))

@@ -1,11 +1,11 @@
-package holdfast
+package machine
 
 // check returns which fact about a process does not hold; empty: all do.
-func (p *process) check() string {
+func (p *Process) check() string {
 	holds := 0
 	for id, t := range p.tenures {
 		switch {
-		case t.id != id:
+		case t.ID != id:
 			return "a tenure stands under another id"
 		case t.phase == past:
 			return "a past tenure is among the tenures"
@@ -16,7 +16,7 @@ func (p *process) check() string {
 			return "a tenure that holds is not that of its name"
 		}
 	}
-	if holds != p.schedule.Held {
+	if holds != p.Schedule.Held {
 		return "the schedule counts other leases than are held"
 	}
 	for _, n := range p.names {
@@ -27,19 +27,19 @@ func (p *process) check() string {
 	return ""
 }
 
-func (n *localName) checkFacts() string {
+func (n *Name) checkFacts() string {
 	t := n.tenure
 	count, tries := 0, 0
-	var last *waiter
+	var last *Waiter
 	for w := n.waiters.first; w != nil; w = w.after {
-		if !w.listed || w.local != n || w.prev != last {
+		if !w.listed || w.Local != n || w.prev != last {
 			return "a local waiter is not listed as it should"
 		}
 		if last != nil && last.number >= w.number {
 			return "local waiters are out of order"
 		}
 		count++
-		if w.try {
+		if w.Try {
 			tries++
 		}
 		last = w
@@ -51,25 +51,25 @@ func (n *localName) checkFacts() string {
 		return "a name is among the names and not listed"
 	case t == nil:
 		return "a name has no tenure"
-	case n.p.tenures[t.id] != t:
+	case n.p.tenures[t.ID] != t:
 		return "the tenure of a name is not among the tenures"
 	case t.phase >= over:
 		return "the tenure of a name has ended"
-	case n.turn != nil && (t.phase != holding || n.turn.tenure != t):
+	case n.turn != nil && (t.phase != holding || n.turn.Tenure != t):
 		return "a turn is out of a tenure that does not hold"
-	case n.turn != nil && n.turn.ended.Load() != nil:
+	case n.turn != nil && n.turn.Ended.Load() != nil:
 		return "a turn that has ended is out"
 	case n.fresh != nil && t.phase != releasing:
 		return "a fresh id without a release"
-	case n.fresh != nil && n.p.tenures[n.fresh.id] != n.fresh:
+	case n.fresh != nil && n.p.tenures[n.fresh.ID] != n.fresh:
 		return "a fresh id is not among the tenures"
 	case n.unlocking != nil && t.phase != releasing:
 		return "an unlock without a release"
-	case n.asking != nil && t.phase > queued:
+	case n.Asking != nil && t.phase > queued:
 		return "a lock is on its way for a tenure that was granted"
 	case n.lingerUntil > 0 && (t.phase != holding || n.turn != nil):
 		return "a name lingers that is not idle"
-	case t.phase == holding && t.renewal != nil && t.renewal.tenure != t:
+	case t.phase == holding && t.renewal != nil && t.renewal.Tenure != t:
 		return "the renewal of another tenure"
 	}
 	return ""

@@ -1,4 +1,4 @@
-package holdfast
+package machine
 
 import (
 	"flag"
@@ -77,7 +77,7 @@ func (p *way) to(n uint32) *world {
 
 var preparePlans = sync.OnceFunc(func() {
 	planOf(reflect.TypeFor[owned]())
-	for _, t := range []reflect.Type{reflect.TypeFor[turn](), reflect.TypeFor[tenure](), reflect.TypeFor[cleanup](), reflect.TypeFor[dice]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Turn](), reflect.TypeFor[Tenure](), reflect.TypeFor[cleanup](), reflect.TypeFor[dice]()} {
 		planOf(t)
 	}
 })

@@ -1,0 +1,56 @@
+package machine
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// keyFields are the fields of what a process has: those that the key of a state has, and those
+// that it leaves out. Left out is what names things (ids, keys), what only tells (errors, events,
+// statistics), what points back, and what the bounds do not use: kinds of their own, MinHold,
+// MaxHold, WaitReplicas, a Cluster, a quorum, RepairOrphans, Close.
+var keyFields = []struct {
+	of      reflect.Type
+	in, out string
+}{
+	{reflect.TypeFor[Process](),
+		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
+		"Settings Host Random ClientID idHead plain lastOwn byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer removals LateCleanups"},
+	{reflect.TypeFor[Name](),
+		"waiters tenure turn lingerUntil Asking askAt failingSince seen listed unlocking fresh releaseDone releaseDeadline timer",
+		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan renewKeys Place group"},
+	{reflect.TypeFor[Tenure](),
+		"ID local phase firstSent clockPair arrival inQueue foundHeld sentWait mayRunLate openLocks lateGrantAt pollBy requeue earlyRecall verifySince deadline expiry ttl renewAt renewal failures confirmed toppedUp recallSure servesUpTo turns tokens",
+		"reservations fenceRenewedAt Replicas pushed minHold unlocks"},
+	{reflect.TypeFor[Turn](), "Local Tenure since releaseDone shares Ended", "Token until grace"},
+	{reflect.TypeFor[Request](),
+		"Call Local Tenure Sent Attempt Unsent reserving WholeOnly OnAnswer",
+		"minTTL Part Waits extendBy HeldUntil Parts Acked Connected"},
+	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter confirmed", "p local coolUntil removal"},
+	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "p Channel first"},
+	{reflect.TypeFor[Waiter](), "Try number after", "Local since MinHold MaxHold Grace Call listed prev"},
+}
+
+// A field that is added has to come into the key, or to be left out for a reason.
+func TestKeyHasEveryField(t *testing.T) {
+	for _, k := range keyFields {
+		known := map[string]bool{}
+		for _, f := range strings.Fields(k.in + " " + k.out) {
+			known[f] = true
+		}
+		for i := range k.of.NumField() {
+			name := k.of.Field(i).Name
+			if !known[name] {
+				t.Errorf("%v.%s: it stands neither in the key of a searched state nor among what that leaves out, see search_key_process_test.go", k.of, name)
+			}
+			delete(known, name)
+		}
+		for name := range known {
+			t.Errorf("%v has no field %s", k.of, name)
+		}
+	}
+	if got, want := reflect.TypeFor[blocks]().NumField(), 6; got != want {
+		t.Errorf("tokens.Blocks: %d fields, want %d", got, want)
+	}
+}
