@@ -45,7 +45,7 @@ var electionMutants = []mutant{
 	{guard: "proclaim: a late value does not replace a later one", file: "internal/script/election/announce.lua", name: "TestLateProclaim",
 		edits: []string{"elseif same and tonumber(newest) > tonumber(number) then", "elseif false then"}},
 	{guard: "proclaim: values are numbered", file: "internal/machine/kind.go", name: "TestLateProclaim",
-		edits: []string{"term.proclaims++", "Term.proclaims = 1"}},
+		edits: []string{"term.proclaims++", "term.proclaims = 1"}},
 	{guard: "proclaim: an observer goes back to no older value", file: "internal/election/sight.go", name: "TestProclaimAfterALoss",
 		edits: []string{"if v.number < s.leader.number {", "if false {"}},
 	{guard: "proclaim: another value is news", file: "internal/election/sight.go", name: "TestProclaim",

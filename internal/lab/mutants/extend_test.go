@@ -27,7 +27,7 @@ var extendMutants = []mutant{
 	{guard: "no renewal: it asks again soon after minutes, too", file: "internal/machine/renew.go", name: "TestNoRenewAsksAgainSoon",
 		edits: []string{"return min(t.ttl/6, LongestRenewal)", "return t.ttl / 6"}},
 	{guard: "no renewal: what the Client itself has revoked is asked again", file: "internal/machine/renew.go", name: "TestNoRenewAsksAgainSoon",
-		edits: []string{"\t\tn.renew(t, now)\n\t\tn.arm(now)\n\t\treturn t.renewal\n", "\t\treturn n.Check(t, now)\n"}},
+		edits: []string{"\t\tn.renew(t, now)\n\t\tn.arm(now)\n\t\treturn t.renewal\n", "\t\treturn n.check(t, now)\n"}},
 	{guard: "no renewal: an older answer ends no doubt", file: "internal/machine/renew.go", name: "TestNoRenewOlderAnswer",
 		edits: []string{"if sent >= t.verifySince {", "if true {"}},
 	{guard: "no renewal: what makes it whole ends the doubt", file: "internal/machine/renew.go", name: "TestNoRenewAfterAWait",

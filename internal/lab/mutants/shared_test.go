@@ -52,7 +52,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: unlock falls back to H", file: "internal/call/split.go", name: "TestSharedSlotOnTheMove",
 		edits: []string{"case script.SharedUnlock:", "case nil:"}},
 	{guard: "shared: a part is confirmed", file: "calls.go", name: "TestSharedGrantIsConfirmed",
-		edits: []string{"c.options.WaitReplicas > 0 && machine.Renews(r.Call.Script)", "c.options.WaitReplicas > 0 && machine.Renews(r.Call.Script) && r.Local.Shared == nil"}},
+		edits: []string{"c.options.WaitReplicas > 0 && machine.Renews(r.Call.Script)", "c.options.WaitReplicas > 0 && machine.Renews(r.Call.Script) && !r.Local.Kind.Shared()"}},
 	{guard: "shared: a reader is no mutex's holder", file: "mutex.go", name: "TestSharedDeadlock",
 		edits: []string{"case m.Reentrant && !u.Local.Kind.Shared():", "case m.Reentrant:"}},
 	{guard: "shared: nobody waits for one that is over", file: "mutex.go", name: "TestSharedDeadlock",
@@ -68,5 +68,5 @@ var sharedMutants = []mutant{
 	{guard: "shared: write order under full memory: lock", file: "internal/script/shared/lock.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first", "-- first"}},
 	{guard: "shared: renewals travel together", file: "internal/machine/process.go", pkg: "./internal/lab/many", name: "TestThousandReaders",
-		edits: []string{"r.Unsent = s == script.Renew && t.confirmed", "r.Unsent = s == script.Renew && t.confirmed && !n.kind.Shared()"}},
+		edits: []string{"r.Unsent = s == script.Renew && t.confirmed", "r.Unsent = s == script.Renew && t.confirmed && !n.Kind.Shared()"}},
 }

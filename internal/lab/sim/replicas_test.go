@@ -171,38 +171,6 @@ func TestTokensOfALostGrant(t *testing.T) {
 	})
 }
 
-// Rule 10: nor are those of a lock that runs again while its tenure lasts.
-func TestTokensOfALateLock(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(2)
-		p0 := s.copied("p0", 15*time.Second)
-		s.subscribe(p0)
-		holder := s.lock(s.process("p1", time.Second), "n")
-		locks := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "lock" {
-				if locks++; locks == 2 {
-					f.Out = time.Second // until after the push
-				}
-			}
-		})
-		got := s.waits(p0, "n")
-		time.Sleep(1200 * time.Millisecond)
-		holder.release()
-		first := s.soon("the first turn", got, 100*time.Millisecond)
-		s.Freeze(0)
-		var turns []<-chan hold // more than the tokens of one stride
-		for range 70 {
-			turns = append(turns, s.waits(p0, "n"))
-		}
-		s.Failover(0, 10*time.Millisecond)
-		first.release()
-		for _, turn := range turns {
-			s.soon("the next turn", turn, time.Second).release()
-		}
-	})
-}
-
 // Without replicas a lock fails at once, and says so.
 func TestNoReplicas(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
