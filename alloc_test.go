@@ -44,8 +44,9 @@ func (s *prompt) Scan(context.Context, string) iter.Seq2[string, error] { return
 func (s *prompt) Sharded() bool                                         { return false }
 
 // What a lock and a release allocate in the core is counted exactly: a figure
-// that rises is to be known of. The race detector allocates on its own, so this
-// runs without it.
+// that rises is to be known of. What goroutines that other tests have left allocate
+// meanwhile is counted, too, and can only add to it, so the least of some measurements
+// is the figure. The race detector allocates on its own, so this runs without it.
 func TestAllocations(t *testing.T) {
 	client := holdfast.New(&prompt{[]string{"granted 3527400000000063 64 0 1763700000 0"}, []string{"released"}},
 		&holdfast.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -63,7 +64,11 @@ func TestAllocations(t *testing.T) {
 	for range 100 {
 		lockAndRelease()
 	}
-	if got := testing.AllocsPerRun(1000, lockAndRelease); got != want {
+	got := testing.AllocsPerRun(200, lockAndRelease)
+	for range 9 {
+		got = min(got, testing.AllocsPerRun(200, lockAndRelease))
+	}
+	if got != want {
 		t.Errorf("got %v allocations for a lock and its release, want %v", got, want)
 	}
 }
