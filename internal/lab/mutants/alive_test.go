@@ -13,7 +13,7 @@ var aliveMutants = []mutant{
 	{guard: "alive: until the context ends", file: "lease.go", pkg: "./internal/lab/client", name: "TestContextDoneKeepsItsClient",
 		edits: []string{"delete(w.derived, d)", "_ = d"}},
 	{guard: "alive: what is dropped in a bubble is not closed from outside", file: "close.go", pkg: ".", name: "TestClientDroppedInABubble",
-		edits: []string{"if !clock.InBubble() {", "if true || clock.InBubble() {", "go c.close() // nobody is left to return its error to; it logs", "c.Closed = true // a close would end the program"}},
+		edits: []string{"if !clock.InBubble() {", "if true || clock.InBubble() {", "go c.close() // nobody is left to return its error to; it logs", "c.process.Closed = true // a close would end the program"}},
 	{guard: "alive: Done keeps it", file: "lease.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",
 		edits: []string{"w.client = l.client", "_ = l"}},
 	{guard: "alive: until the lease ends", file: "lease.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",

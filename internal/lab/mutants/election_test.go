@@ -59,7 +59,7 @@ var electionMutants = []mutant{
 	{guard: "proclaim: what was not answered is repeated", file: "internal/machine/kind.go", name: "TestProclaimIsRepeated",
 		edits: []string{"if !p.Closed && u.Ended.Load() == nil {\n\t\tu.Local.announce(u, now)\n\t}", "if false {\n\t\tu.Local.announce(u, now)\n\t}"}},
 	{guard: "proclaim: not on a quorum", file: "proclaim.go", name: "TestQuorumElection",
-		edits: []string{"case lacks != nil:", "case c.Closed:"}},
+		edits: []string{"case lacks != nil:", "case c.process.Closed:"}},
 	{guard: "adopt: a term has its newest value", file: "internal/machine/kind.go", name: "TestAdoptATerm",
 		edits: []string{"if k.Term.proclaims > 0 {", "if false {"}},
 	{guard: "adopt: a term is announced", file: "adopt.go", name: "TestAdoptATerm",
