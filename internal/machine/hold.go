@@ -132,6 +132,7 @@ func (u *Turn) HasEnded(now clock.Instant) *Ending {
 	return u.Ended.Load()
 }
 
+// CheckUnshared returns an error if several leases share the turn.
 func (u *Turn) CheckUnshared() error {
 	if u.shares > 1 {
 		return wire.Failure(u.Local.Name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))

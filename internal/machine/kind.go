@@ -62,7 +62,7 @@ func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
 
 // CandidateKind is that of a candidate: its value stands in its ids.
 func (p *Process) CandidateKind(value string) *Kind {
-	k := p.DedicatedKind(value, p.Settings.TTL)
+	k := p.DedicatedKind(value, p.TTL)
 	k.Term = &electionTerm{}
 	return k
 }
@@ -70,8 +70,8 @@ func (p *Process) CandidateKind(value string) *Kind {
 // SharedKind is that of a call for a part of a capacity.
 func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
-		Owner: p.Settings.Owner, TTL: p.Settings.TTL, Letter: letter, weight: weight, capacity: capacity,
-		tail: keyspace.SharedTail(p.Settings.TTL, letter, weight, p.Settings.Owner),
+		Owner: p.Owner, TTL: p.TTL, Letter: letter, weight: weight, capacity: capacity,
+		tail: keyspace.SharedTail(p.TTL, letter, weight, p.Owner),
 	}
 }
 
@@ -178,6 +178,7 @@ func (n *Name) notInRedis() {
 	}
 }
 
+// TooMany is the error of a call that asks for more permits than there are.
 func TooMany(name string, n, size int64) error {
 	return fmt.Errorf("%w: asked for %d of %s, which has %d", wire.ErrSize, n, name, size)
 }

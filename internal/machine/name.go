@@ -51,7 +51,7 @@ type Name struct {
 	releaseDone     *Turn         // takes the outcome for Release
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	Place           *ballot.Place // on a quorum: where it asks from
-	group           *group        // the names that ask with it by one script; else nil
+	group           *Group        // the names that ask with it by one script; else nil
 
 	timer clock.Timer
 }

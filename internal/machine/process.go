@@ -93,6 +93,7 @@ func (s *Settings) retryWindow() time.Duration { return 2 * s.Attempt() }
 // PatienceToRelease is how long Release waits for its answer.
 func (s *Settings) PatienceToRelease() time.Duration { return min(s.TTL, 2*time.Second) }
 
+// New returns a process that knows of no name.
 func New(s Settings, h Host, random func() uint64) *Process {
 	p := &Process{
 		Settings:    s,
@@ -330,13 +331,14 @@ func (f *TooSlow) Error() string        { return "too slow" }
 func (f *TooFewReplicas) Error() string { return "too few replicas" }
 
 var (
-	// ErrOneByOne: the names can't be asked for at once.
+	// ErrOneByOne means that the names can't be asked for at once.
 	ErrOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
-	// ErrNoLongerDue: between our inspect and our lock another has begun the tick, or has set a
-	// schedule, or the tick is over.
+	// ErrNoLongerDue means that between our inspect and our lock another has begun the tick, or has
+	// set a schedule, or the tick is over.
 	ErrNoLongerDue = errors.New("holdfast: not due any more")
 
+	// ErrReserving means that an export has to wait for a renewal that is under way.
 	ErrReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
 
 	errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
@@ -346,6 +348,7 @@ var (
 // Happening is what an event is about.
 type Happening int
 
+// What can happen.
 const (
 	Queueing Happening = iota
 	TurnGranted

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// leaving is what Release waits for. Without an unlock and a removal that is nothing.
-type leaving struct {
+// Leaving is what Release waits for. Without an unlock and a removal that is nothing.
+type Leaving struct {
 	Ended   *Ending  // the turn was over before
 	Removal *Removal // and this gives the name back
 	Unlock  *Request // the host gets its result for the turn
@@ -20,31 +20,31 @@ type leaving struct {
 
 // Release gives one share of a turn back. With the last one the name goes to the next waiter
 // here, lingers, or is given back.
-func (p *Process) Release(u *Turn, now clock.Instant) leaving {
+func (p *Process) Release(u *Turn, now clock.Instant) Leaving {
 	n, t := u.Local, u.Tenure
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
 		if t.phase == over && u.shares == 0 {
 			n.releaseEnded(u, now)
 		}
-		l := leaving{Ended: e}
+		l := Leaving{Ended: e}
 		if now < t.Ends() {
 			l.Removal = u.releaseDone
 		}
 		return l
 	}
 	if u.shares > 0 {
-		return leaving{}
+		return Leaving{}
 	}
 	u.finish(wire.ErrReleased, now)
 	n.turn = nil
 	n.step(now)
 	if t.phase != releasing {
-		return leaving{}
+		return Leaving{}
 	}
 	n.releaseDone = u
 	n.arm(now)
-	return leaving{Unlock: n.unlocking}
+	return Leaving{Unlock: n.unlocking}
 }
 
 // released ends the tenure that was left, and goes on with the fresh id.
@@ -460,7 +460,7 @@ func (p *Process) AwaitRemoval(t *Tenure) {
 	p.removalProgress(t.ID)
 }
 
-// ForgetRemoval: nobody waits for that any more.
+// ForgetRemoval is called when nobody waits for that any more.
 func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.ID) }
 
 // removalProgress ends it when all locks of the id have been answered and its cancel, too.

@@ -57,6 +57,7 @@ func (n *Name) patienceToRenew(t *Tenure, now clock.Instant) time.Duration {
 	return min(max(min(t.Ends().Sub(now), t.ttl/2), 50*time.Millisecond), LongestRenewal)
 }
 
+// LongestRenewal is how long one renewal may take at most.
 const LongestRenewal = 3 * time.Second
 
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {

@@ -117,7 +117,7 @@ func (s *Subscriber) remove(n *Name) {
 	}
 }
 
-// OnConfirm: from now on nothing that is pushed can be missed; what was pushed before is
+// OnConfirm is called when the attempt is confirmed: from now on nothing that is pushed can be missed; what was pushed before is
 // asked for.
 func (s *Subscriber) OnConfirm(now clock.Instant) {
 	if s.p.Closed {
@@ -147,7 +147,7 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 	}
 }
 
-// OnBreak: the newest attempt has failed, or ended.
+// OnBreak is called when the newest attempt has failed, or ended.
 func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 	if s.p.Closed {
 		return

@@ -106,6 +106,7 @@ func (t *Tenure) slack(now clock.Instant) float64 {
 	return float64(t.Ends().Sub(now)) / float64(max(t.ttl, 1))
 }
 
+// Ends is the deadline of the holder.
 func (t *Tenure) Ends() clock.Instant { return clock.Instant(t.deadline.Load()) }
 
 // isOver reports whether what is held has ended, by its deadline or by the MaxHold of its

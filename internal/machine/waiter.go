@@ -35,6 +35,7 @@ func (w *Waiter) Failure() error {
 	return w.Local.lastErr
 }
 
+// Outcome is what a waiter gets: a turn, or an error.
 type Outcome struct {
 	Turn *Turn
 	Err  error
@@ -158,18 +159,18 @@ func (n *Name) heldBy(now clock.Instant) error {
 // every answer as it does after a single lock. See
 // docs/protocol.md.
 
-// group is several names that ask by one script. They are new: nobody here held these
+// Group is several names that ask by one script. They are new: nobody here held these
 // names or wanted them. A name leaves the group with the first answer, or when nobody
 // wants it any more. Guarded by the core's mutex.
-type group struct {
+type Group struct {
 	p      *Process
 	names  []*Name
 	Asking *Request // the newest that was sent
 }
 
 // EnterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
-func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *group {
-	g := &group{p: p}
+func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *Group {
+	g := &Group{p: p}
 	for i, name := range names {
 		n := p.newName(name, name, keys[i], p.plain)
 		n.admit(waiters[i], now)
@@ -202,7 +203,7 @@ func (p *Process) Unused(names []string, try bool, now clock.Instant) (err error
 
 // ask sends the script for all names that are still in the group: the first
 // time, or once more, with the same ids.
-func (g *group) ask(now clock.Instant) {
+func (g *Group) ask(now clock.Instant) {
 	call := driver.Call{Script: script.MultiLock}
 	var carried []*Request
 	for _, n := range g.names {
