@@ -5,6 +5,7 @@ import "slices"
 // tables are all mutants.
 var tables = slices.Concat(
 	mutants,
+	searchMutants,
 	guardMutants,
 	quorumMutants,
 	yieldMutants,
