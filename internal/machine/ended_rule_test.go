@@ -1,0 +1,149 @@
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// export gives the turn of a caller away.
+func export(who string) input {
+	return func(y *play) {
+		if given, err := y.p.Export(y.turn(who), y.now); err != nil {
+			y.say("export: %v", err)
+		} else {
+			y.say("the last token is %d", given.Last)
+		}
+	}
+}
+
+// first asks by another script.
+func first(f FirstLock) func(p *Process) *Kind {
+	return func(p *Process) *Kind {
+		k := p.DedicatedKind("", p.TTL)
+		k.First = &f
+		return k
+	}
+}
+
+// Rule 11: revoke, steal and export.
+func TestRuleRevokeStealExport(t *testing.T) {
+	revocation := wire.Answer{Word: "revoked", Reason: "a reason"}
+	theft := wire.Answer{Word: "stolen", Holder: another, Reason: "a reason"}
+	taken := wire.Answer{Word: "not held", Holder: another}
+	take := first(FirstLock{Script: script.Take, Args: []string{"", another, "a reason"}, Victim: Victim{ID: another}})
+	adopt := first(FirstLock{Script: script.Adopt, Args: []string{another, "8"}})
+	perform(t, []scene{
+		{name: "a revoked tenure is over, and callers ask with a new id", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), ""},
+			{pushed("revoked", "#1"), "renew #1"},
+			{answer("renew", revocation), "a ends: lost: revoked; lock #2 wait 0"},
+			{wait(time.Second), ""},
+			{release("a"), "unlock #1"},
+		}},
+		{name: "a push before the grant is kept", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{pushed("revoked", "#1"), ""},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(time.Millisecond), "renew #1"},
+		}},
+		{name: "a stolen tenure is past", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("revoked", "#1"), "renew #1"},
+			{answer("renew", theft), "a ends: lost: stolen"},
+			{release("a"), ""},
+		}},
+		{name: "a lost one, too, and all others are renewed", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(5 * time.Second), "listen; renew #1"},
+			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{release("a"), ""},
+		}},
+		{name: "admin.Of asks at once", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
+			{answer("renew", revocation), "a ends: lost: revoked"},
+		}},
+		{name: "a steal", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", granted(9, 8)), "a gets 9"},
+		}},
+		{name: "a steal is repeated until it is answered", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{fail("take", errNetwork), ""},
+			{wait(20 * time.Millisecond), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", granted(9, 8)), "a gets 9"},
+		}},
+		{name: "a steal from another holder than was shown", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", taken), "a: another tenure"},
+		}},
+		{name: "unless an earlier attempt had no answer", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{fail("take", errNetwork), ""},
+			{wait(20 * time.Millisecond), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", taken), "a: unreachable; cancel #1"},
+		}},
+		{name: "a thief that has gone", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{leave("a"), "cancel #1"},
+			{answer("take", granted(9, 8)), "cancel #1"},
+		}},
+		{name: "an export ends the lease and leaves the lock key", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{export("a"), "a ends: lost: exported; the last token is 8"},
+			{grantPushed("#1", 9, 8, 0), ""},
+			{wait(time.Minute), ""},
+		}},
+		{name: "it waits for a renewal that reserves tokens", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 1)), "a gets 1"},
+			{sleep(5 * time.Second), "renew #1 4096"},
+			{export("a"), "export: a renewal that reserves tokens has no answer yet: try again"},
+			{answer("renew", block(2, 4096)), ""},
+			{export("a"), "a ends: lost: exported; the last token is 4097"},
+		}},
+		{name: "an adoption repeats with the same id", kind: adopt, beats: []beat{
+			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{fail("adopt", errNetwork), ""},
+			{wait(20 * time.Millisecond), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{answer("adopt", granted(9, 8)), "a gets 9"},
+		}},
+		{name: "what is to be adopted was revoked", kind: adopt, beats: []beat{
+			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{answer("adopt", revocation), "a: lost: revoked"},
+		}},
+		{name: "or is over", kind: adopt, beats: []beat{
+			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{answer("adopt", wire.Answer{Word: "lost"}), "a: lost: gone"},
+		}},
+	})
+}
+
+// Rule 15: OnceEvery.
+func TestRuleOnceEvery(t *testing.T) {
+	tick := first(FirstLock{Script: script.OnceLock, Args: []string{"", "1000000"}})
+	perform(t, []scene{
+		{name: "the tick is ours", kind: tick, beats: []beat{
+			{enter("try"), "once_lock #1 1000000"},
+			{answer("once_lock", granted(1, 8)), "try gets 1"},
+		}},
+		{name: "another has begun it", kind: tick, beats: []beat{
+			{enter("try"), "once_lock #1 1000000"},
+			{answer("once_lock", wire.Answer{Word: "not due"}), "try: holdfast: not due any more"},
+		}},
+	})
+}

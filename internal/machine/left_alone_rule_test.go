@@ -1,0 +1,48 @@
+package machine
+
+import (
+	"testing"
+	"time"
+)
+
+// Rule 5: the lock key is left alone until Release.
+func TestRuleLeftAloneUntilRelease(t *testing.T) {
+	perform(t, []scene{
+		{name: "a lease that is over is unlocked when it is released", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
+			{wait(time.Second), ""},
+			{release("a"), "unlock #1"},
+			{answer("unlock", released()), ""},
+			{release("a"), ""},
+		}},
+		{name: "its end is noticed by the release", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(15 * time.Second), ""},
+			{release("a"), "a ends: lost: expired; unlock #1"},
+		}},
+		{name: "a renewal that comes too late changes nothing", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(5 * time.Second), "listen; renew #1"},
+			{later(10 * time.Second), ""},
+			{answer("renew", renewed()), "a ends: lost: expired"},
+		}},
+		{name: "callers that wait here ask with a new id", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), ""},
+			{sleep(15 * time.Second), "a ends: lost: expired; lock #2 wait 0"},
+		}},
+		{name: "an idle tenure is unlocked at once", settings: Settings{Linger: time.Hour}, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released"},
+			{sleep(15 * time.Second), "unlock #1"},
+		}},
+	})
+}

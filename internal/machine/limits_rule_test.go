@@ -1,0 +1,194 @@
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// Rule 12: MinHold.
+func TestRuleMinHold(t *testing.T) {
+	short := Waiter{Call: "a", MinHold: 5 * time.Second}
+	long := Waiter{Call: "a", MinHold: 20 * time.Second}
+	next := Waiter{Call: "b", MinHold: 20 * time.Second}
+	perform(t, []scene{
+		{name: "a grant lives long enough, and the name cools down", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(time.Second), ""},
+			{release("a"), "a ends: released; cooldown #1 4000"},
+			{answer("cooldown", released()), "release of a: ok"},
+		}},
+		{name: "after MinHold it is unlocked", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(5 * time.Second), ""},
+			{release("a"), "a ends: released; unlock #1"},
+		}},
+		{name: "each try of cooldown counts again", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; cooldown #1 5000"},
+			{wait(2100 * time.Millisecond), "release of a: unknown; cooldown #1 2987"},
+		}},
+		{name: "the lock key must outlive a crash", beats: []beat{
+			{enterAs(long), "lock #1"},
+			{answer("lock", granted(1, 8)), "renew #1 0 20000"},
+			{answer("renew", block(9, 64)), "a gets 1"},
+			{sleep(5 * time.Second), "listen; renew #1 0 15000"},
+		}},
+		{name: "also after a push", beats: []beat{
+			{confirmed, ""},
+			{enterAs(short), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{grantPushed("#1", 1, 8, 0), "renew #1 0 5000"},
+			{answer("renew", renewed()), "a gets 1"},
+		}},
+		{name: "a tenure that was renewed without leaves", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enterAs(next), ""},
+			{sleep(5 * time.Second), "renew #1"},
+			{answer("renew", renewed()), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+		}},
+		{name: "one that was not goes on", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enterAs(next), ""},
+			{release("a"), "a ends: released; renew #1 0 20000"},
+			{answer("renew", renewed()), "b gets 2"},
+		}},
+		{name: "a caller that has given up leaves no cool-down", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.turn("a").Waive() }, ""},
+			{release("a"), "a ends: released; unlock #1"},
+		}},
+		{name: "no export before it is over", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{export("a"), "export: holdfast: n: its Mutex.MinHold is not over: it cannot be exported before"},
+		}},
+		{name: "a late cancel cools down, too", beats: []beat{
+			{confirmed, ""},
+			{enterAs(short), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(time.Second), ""},
+			{func(y *play) { y.p.cancelID(y.id("#1"), y.turn("a").Local, y.now) }, "cooldown #1 4000"},
+		}},
+	})
+}
+
+// Rule 13: MaxHold.
+func TestRuleMaxHold(t *testing.T) {
+	limited := Waiter{Call: "a", MaxHold: 3 * time.Second}
+	both := Waiter{Call: "a", MaxHold: 3 * time.Second, MinHold: 10 * time.Second}
+	patient := Waiter{Call: "a", MaxHold: 3 * time.Second, Grace: 9 * time.Second}
+	perform(t, []scene{
+		{name: "a turn ends, and is unlocked when it is released", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(2999 * time.Millisecond), "listen"},
+			{wait(time.Millisecond), "a ends: lost: max hold"},
+			{wait(time.Second), ""},
+			{release("a"), "unlock #1"},
+			{answer("unlock", released()), ""},
+			{wait(10 * time.Second), ""},
+		}},
+		{name: "or after two seconds", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(3 * time.Second), "listen; a ends: lost: max hold"},
+			{wait(1999 * time.Millisecond), ""},
+			{wait(time.Millisecond), "unlock #1"},
+			{release("a"), ""},
+		}},
+		{name: "or after Grace", beats: []beat{
+			{enterAs(patient), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(3 * time.Second), "listen; a ends: lost: max hold"},
+			{wait(8999 * time.Millisecond), ""},
+			{wait(time.Millisecond), "unlock #1"},
+		}},
+		{name: "MinHold still applies", beats: []beat{
+			{enterAs(both), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(3 * time.Second), "listen; a ends: lost: max hold"},
+			{release("a"), "cooldown #1 7000"},
+		}},
+		{name: "a turn that is over is not renewed", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(3 * time.Second), ""},
+			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
+		}},
+	})
+}
+
+// Rule 16: NoRenew.
+func TestRuleNoRenew(t *testing.T) {
+	fixed := func(p *Process) *Kind {
+		k := p.DedicatedKind("", p.TTL)
+		k.NoRenew = true
+		return k
+	}
+	extend := func(d time.Duration) input {
+		return func(y *play) { y.turn("a").Prolong(y.now, 0, d) }
+	}
+	perform(t, []scene{
+		{name: "it is not renewed, and unlocked at its deadline", kind: fixed, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(14 * time.Second), "listen"},
+			{wait(time.Second), "a ends: lost: expired; unlock #1"},
+		}},
+		{name: "after a push a renewal sets the ttl first", kind: fixed, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{grantPushed("#1", 1, 8, 0), "renew #1 0 15000"},
+			{answer("renew", renewed()), "a gets 1"},
+			{wait(14 * time.Second), ""},
+		}},
+		{name: "only Extend renews", kind: fixed, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{extend(time.Minute), "renew #1 0 60000"},
+			{answer("renew", renewed()), ""},
+			{wait(59 * time.Second), "listen"},
+			{wait(time.Second), "a ends: lost: expired; unlock #1"},
+		}},
+		{name: "an Extend without an answer may have prolonged it", kind: fixed, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{extend(20 * time.Second), "renew #1 0 20000"},
+			{sleep(15 * time.Second), "listen; a ends: lost: expired; unlock #1"},
+			{fail("unlock", errNetwork), ""},
+			{wait(20 * time.Millisecond), "unlock #1"},
+		}},
+		{name: "where others renew it asks", kind: fixed, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{broken, ""},
+			{confirmed, "held #1"},
+			{fail("held", errNetwork), ""},
+			{wait(20 * time.Millisecond), "held #1"},
+			{answer("held", wire.Answer{Word: "ours", PTTL: 10 * time.Second}), ""},
+			{wait(10 * time.Second), "held #1; held #1; held #1; held #1; held #1"},
+		}},
+		{name: "a revoked one is unlocked a ttl later", kind: fixed, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("revoked", "#1"), "held #1"},
+			{answer("held", wire.Answer{Word: "revoked"}), "a ends: lost: revoked"},
+			{wait(14999 * time.Millisecond), ""},
+			{wait(time.Millisecond), "unlock #1"},
+		}},
+	})
+}

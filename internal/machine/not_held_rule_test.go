@@ -1,0 +1,75 @@
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// Rule 4: not held is released, and a new id is asked for.
+func TestRuleNotHeldIsReleased(t *testing.T) {
+	once := Settings{SendsOnce: func() bool { return true }}
+	notHeld := wire.Answer{Word: "not held"}
+	taken := wire.Answer{Word: "not held", Holder: another}
+	perform(t, []scene{
+		{name: "a driver may have sent it twice", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", notHeld), "release of a: ok"},
+		}},
+		{name: "one that sends once proves that it is gone", settings: once, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", notHeld), "release of a: lost: gone"},
+		}},
+		{name: "or taken", settings: once, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", taken), "release of a: lost: taken"},
+		}},
+		{name: "not if an earlier unlock may have run", settings: once, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{fail("unlock", errNetwork), ""},
+			{wait(20 * time.Millisecond), "unlock #1"},
+			{answer("unlock", notHeld), "release of a: ok"},
+		}},
+		{name: "nor after the deadline", settings: once, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{later(14900 * time.Millisecond), ""},
+			{answer("unlock", taken), "release of a: ok"},
+		}},
+		{name: "the new id was not queued", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("recall", "#1"), ""},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{answer("unlock", taken), "release of a: ok; lock #2 wait 0"},
+		}},
+		{name: "the new id was granted", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("recall", "#1"), ""},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{answer("unlock", granted(9, 8)), "release of a: ok; b gets 9"},
+		}},
+		{name: "without any answer it is unknown", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{wait(2 * time.Second), "release of a: unknown"},
+			{answer("unlock", released()), ""},
+		}},
+	})
+}

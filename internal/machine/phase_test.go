@@ -1,0 +1,96 @@
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// ways into each phase, for the tenure whose id is #1. An idle tenure is held, and no turn is out.
+var ways = []struct {
+	phase  string
+	inputs []input
+}{
+	{"asked", []input{enter("a")}},
+	{"queued", []input{enter("a"), answer("lock", inQueue(0))}},
+	{"holding", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1")}},
+	{"idle", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1"), release("a")}},
+	{"releasing", []input{enter("a"), answer("lock", granted(1, 8)), pushed("recall", "#1"), release("a")}},
+	{"over", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1"), sleep(14900 * time.Millisecond)}},
+	{"past", []input{enter("a"), answer("lock", inQueue(0)), leave("a")}},
+}
+
+// phases says which phase follows each event, in the order of ways. A dash: it does not happen there.
+var phases = []struct {
+	event   string
+	in      input
+	follows string
+}{
+	{"a caller comes", enter("b"), "asked queued holding holding releasing over past"},
+	{"the caller gives up", leave("a"), "past past holding idle releasing over past"},
+	{"lock: granted", answer("lock", granted(9, 8)), "holding holding holding idle releasing over past"},
+	{"lock: queued", answer("lock", inQueue(0)), "queued queued holding idle releasing over past"},
+	{"lock: held", answer("lock", heldByAnother()), "asked queued holding idle releasing over past"},
+	{"lock: an error", fail("lock", errNetwork), "asked queued holding idle releasing over past"},
+	{"push: grant", grantPushed("#1", 9, 8, time.Millisecond), "holding holding holding idle releasing over past"},
+	{"push: recall", pushed("recall", "#1"), "asked queued holding releasing releasing over past"},
+	{"push: missed", pushed("missed", "#1"), "asked queued holding idle releasing over past"},
+	{"push: revoked", pushed("revoked", "#1"), "asked queued holding idle releasing over past"},
+	{"renew: renewed", answer("renew", renewed()), "- - holding idle - over -"},
+	{"renew: others wait", answer("renew", wire.Answer{Word: "renewed", Base: 1, Waiting: 1}), "- - holding releasing - over -"},
+	{"renew: lost", answer("renew", wire.Answer{Word: "lost"}), "- - past past - over -"},
+	{"renew: stolen", answer("renew", wire.Answer{Word: "stolen"}), "- - past past - over -"},
+	{"renew: revoked", answer("renew", wire.Answer{Word: "revoked"}), "- - over past - over -"},
+	{"renew: an error", fail("renew", errNetwork), "- - holding idle - over -"},
+	{"Release", release("a"), "- - idle - - past -"},
+	{"Export", export("a"), "- - over - - over -"},
+	{"unlock: released", answer("unlock", released()), "- - - - past - -"},
+	{"unlock: not held", answer("unlock", wire.Answer{Word: "not held"}), "- - - - past - -"},
+	{"unlock: an error", fail("unlock", errNetwork), "- - - - releasing - -"},
+	{"the subscription ends", broken, "asked queued holding idle releasing over past"},
+	{"the deadline", sleep(15 * time.Second), "asked queued over past past over past"},
+}
+
+// Each event leads from each phase to the one of the table, and never back.
+func TestPhaseAfterEachEvent(t *testing.T) {
+	for _, row := range phases {
+		follows := strings.Fields(row.follows)
+		for i, way := range ways {
+			if follows[i] == "-" {
+				continue
+			}
+			t.Run(row.event+" while "+way.phase, func(t *testing.T) {
+				y := newPlay(t, Settings{Linger: time.Hour})
+				confirmed(y)
+				for j, in := range way.inputs {
+					y.after(in)
+					if j == 0 {
+						y.tenure = y.p.names["n"].tenure
+					}
+				}
+				if got := y.phase(); got != way.phase {
+					t.Fatalf("it is %s before that", got)
+				}
+				was := y.tenure.phase
+				y.after(row.in)
+				if got := y.phase(); got != follows[i] {
+					t.Errorf("it is %s then, want %s", got, follows[i])
+				}
+				if y.tenure.phase < was {
+					t.Error("it went back")
+				}
+			})
+		}
+	}
+}
+
+// phase is that of the first tenure.
+func (y *play) phase() string {
+	t := y.tenure
+	if t.phase == holding && t.local.turn == nil {
+		return "idle"
+	}
+	return [...]string{"asked", "queued", "holding", "releasing", "over", "past"}[t.phase]
+}

@@ -1,0 +1,350 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// A play is a process whose inputs a test gives, one after the other, on a clock that the test moves.
+// Its tables say what the host is asked for after each, in words: ids are numbered as they appear,
+// waiters and their turns have the names that the test gives them.
+type play struct {
+	t       *testing.T
+	p       *Process
+	h       *recorder
+	now     clock.Instant
+	kind    *Kind // that those who enter ask with; nil: that of the process
+	attempt int   // of the subscription
+	ids     []string
+	waiters map[string]*Waiter
+	tenure  *Tenure    // the first, where a test follows it
+	all     []*Request // sent so far
+	setOff  int        // so many of them have left
+	heard   []string   // since the last input
+}
+
+// An input is what happens to the process.
+type input func(y *play)
+
+// A beat is an input and what the host is then asked for, parted by "; ".
+type beat struct {
+	in  input
+	out string
+}
+
+// A scene is a process of its own and what happens to it.
+type scene struct {
+	name     string
+	settings Settings
+	kind     func(p *Process) *Kind
+	beats    []beat
+}
+
+// another is the id of another Client.
+const another = "AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another"
+
+// perform gives each scene its inputs, and compares.
+func perform(t *testing.T, scenes []scene) {
+	t.Helper()
+	for _, s := range scenes {
+		t.Run(s.name, func(t *testing.T) {
+			y := newPlay(t, s.settings)
+			if s.kind != nil {
+				y.kind = s.kind(y.p)
+			}
+			for i, b := range s.beats {
+				if got := y.after(b.in); got != b.out {
+					t.Fatalf("input %d: the host is asked for\n\t%s\nwant\n\t%s", i+1, got, b.out)
+				}
+			}
+		})
+	}
+}
+
+func newPlay(t *testing.T, s Settings) *play {
+	y := &play{t: t, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}}
+	y.p, y.h = newTestProcess(s)
+	y.p.Host = listener{y.h, y}
+	return y
+}
+
+// after is what the host is asked for after an input.
+func (y *play) after(in input) string {
+	y.heard = nil
+	in(y)
+	y.setOut()
+	return strings.Join(y.heard, "; ")
+}
+
+// setOut is what a pipeline does that takes the renewals which wait for it.
+func (y *play) setOut() {
+	for _, r := range y.all[y.setOff:] {
+		if r.Unsent {
+			r.SetOut(y.now)
+		}
+	}
+	y.setOff = len(y.all)
+}
+
+// say notes what the host was asked for.
+func (y *play) say(format string, about ...any) {
+	y.heard = append(y.heard, fmt.Sprintf(format, about...))
+}
+
+// known numbers an id, as it appears first.
+func (y *play) known(id string) string {
+	for i, old := range y.ids {
+		if old == id {
+			return "#" + strconv.Itoa(i+1)
+		}
+	}
+	y.ids = append(y.ids, id)
+	return "#" + strconv.Itoa(len(y.ids))
+}
+
+// id is the one of that number.
+func (y *play) id(number string) string {
+	i, err := strconv.Atoi(strings.TrimPrefix(number, "#"))
+	if err != nil || i > len(y.ids) {
+		return number
+	}
+	return y.ids[i-1]
+}
+
+// words is a call in words, with its arguments but for the empty ones.
+func (y *play) words(c driver.Call) string {
+	words := []string{c.Script.Name}
+	for _, arg := range c.Args {
+		if strings.HasPrefix(arg, y.p.idHead) {
+			arg = y.known(arg)
+		}
+		if arg != "" {
+			words = append(words, arg)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// whose is the name of the waiter that a turn was given to.
+func (y *play) whose(u *Turn) string {
+	for name, w := range y.waiters {
+		if y.h.outcomes[w].Turn == u {
+			return name
+		}
+	}
+	return "nobody"
+}
+
+// listener says what the recorder is asked for.
+type listener struct {
+	*recorder
+	y *play
+}
+
+func (l listener) Send(r *Request) {
+	l.recorder.Send(r)
+	l.y.all = append(l.y.all, r)
+	l.y.say("%s", l.y.words(r.Call))
+}
+
+func (l listener) Deliver(w *Waiter, o Outcome) {
+	l.recorder.Deliver(w, o)
+	if o.Turn != nil {
+		l.y.say("%v gets %d", w.Call, o.Turn.Token)
+		return
+	}
+	l.y.say("%v: %s", w.Call, inWords(o.Err))
+}
+
+func (l listener) Answer(about any, err error) {
+	l.recorder.Answer(about, err)
+	if u, ok := about.(*Turn); ok {
+		l.y.say("release of %s: %s", l.y.whose(u), inWords(err))
+	}
+}
+
+func (l listener) Done(what any) {
+	l.recorder.Done(what)
+	switch what := what.(type) {
+	case *Tenure:
+		l.y.say("%s is gone", l.y.known(what.ID))
+	case *Kind:
+		l.y.say("smaller")
+	}
+}
+
+func (l listener) Ended(u *Turn) {
+	l.recorder.Ended(u)
+	l.y.say("%s ends: %s", l.y.whose(u), inWords(u.Ended.Load().Err))
+}
+
+func (l listener) Listen(s *Subscriber, again bool) {
+	l.recorder.Listen(s, again)
+	if again {
+		l.y.say("listen again")
+	} else {
+		l.y.say("listen")
+	}
+}
+
+// inWords is an error in few words.
+func inWords(err error) string {
+	for sentinel, words := range map[error]string{
+		nil: "ok", wire.ErrReleased: "released", wire.ErrUnreachable: "unreachable", wire.ErrUnknown: "unknown", wire.ErrClosed: "closed",
+		ErrOneByOne: "one by one",
+	} {
+		if errors.Is(err, sentinel) {
+			return words
+		}
+	}
+	return err.Error()
+}
+
+// enter makes a caller wait, who begins with "try" if it does not.
+func enter(who string) input {
+	return func(y *play) { y.enter(&Waiter{Call: who, Try: strings.HasPrefix(who, "try")}) }
+}
+
+// enterAs makes a caller wait that asks for more.
+func enterAs(w Waiter) input { return func(y *play) { y.enter(&w) } }
+
+func (y *play) enter(w *Waiter) {
+	y.waiters[w.Call.(string)] = w
+	if _, err := y.p.Enter("n", y.kind, w, y.now); err != nil {
+		y.say("%v: %s", w.Call, inWords(err))
+	}
+}
+
+// leave ends the wait of a caller.
+func leave(who string) input {
+	return func(y *play) {
+		if t := y.p.Abandon(y.waiters[who], y.now); t != nil {
+			y.p.AwaitRemoval(t)
+		}
+	}
+}
+
+// release releases the turn of a caller.
+func release(who string) input { return func(y *play) { y.p.Release(y.turn(who), y.now) } }
+
+func (y *play) turn(who string) *Turn {
+	u := y.h.outcomes[y.waiters[who]].Turn
+	if u == nil {
+		y.t.Fatalf("%s has no turn", who)
+	}
+	return u
+}
+
+// answer answers the newest request of that script, or with a number behind it that one.
+func answer(which string, a wire.Answer) input {
+	return func(y *play) { y.p.HandleAnswer(y.request(which), a, nil, y.now) }
+}
+
+// fail ends it with an error.
+func fail(which string, err error) input {
+	return func(y *play) { y.p.HandleAnswer(y.request(which), wire.Answer{}, err, y.now) }
+}
+
+func (y *play) request(which string) *Request {
+	name, digits, numbered := strings.Cut(which, " ")
+	var those []*Request
+	for _, r := range y.all {
+		if r.Call.Script.Name == name {
+			those = append(those, r)
+		}
+	}
+	number := len(those)
+	if numbered {
+		number, _ = strconv.Atoi(digits)
+	}
+	if number == 0 || number > len(those) {
+		y.t.Fatalf("there is no request %q", which)
+	}
+	return those[number-1]
+}
+
+// granted is the answer that grants tokens from base on.
+func granted(base, size int64) wire.Answer {
+	return wire.Answer{Word: "granted", Base: base, Size: size}
+}
+
+// renewed is that of a renewal which reserves none.
+func renewed() wire.Answer { return wire.Answer{Word: "renewed", Base: 1} }
+
+// heldBy another Client, whose ttl is whole.
+func heldByAnother() wire.Answer {
+	return wire.Answer{Word: "held", Holder: another, PTTL: 15 * time.Second}
+}
+
+// inQueue is the answer that queues.
+func inQueue(position int64) wire.Answer {
+	return wire.Answer{Word: "queued", Holder: another, PTTL: 15 * time.Second, Position: position, Score: 70, Inserted: true, Listening: true, Server: 1_000_000}
+}
+
+// confirmed opens the subscription.
+func confirmed(y *play) {
+	y.p.sub.wanted = true
+	y.attempt = y.p.sub.OnBegin(y.now)
+	y.p.sub.OnConfirm(y.now)
+	y.due()
+}
+
+// broken ends it.
+func broken(y *play) { y.p.sub.OnBreak(errNetwork, y.now) }
+
+// pushed is a push about an id.
+func pushed(kind, id string) input {
+	return func(y *play) {
+		y.p.sub.OnPush(y.attempt, wire.Push{Kind: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
+	}
+}
+
+// grantPushed is a grant of tokens from base on, so long after the answer of inQueue.
+func grantPushed(id string, base, size int64, after time.Duration) input {
+	return func(y *play) {
+		y.p.sub.OnPush(y.attempt, wire.Push{
+			Kind: "grant", ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
+		}, y.now)
+	}
+}
+
+// wait moves the clock, and fires each timer when it is due.
+func wait(d time.Duration) input {
+	return func(y *play) {
+		for end, step := y.now.Add(d), time.Millisecond; y.now < end; {
+			y.now = min(y.now.Add(step), end)
+			y.due()
+		}
+	}
+}
+
+// sleep is wait for a process that is frozen meanwhile.
+func sleep(d time.Duration) input {
+	return func(y *play) {
+		y.now = y.now.Add(d)
+		y.due()
+	}
+}
+
+func (y *play) due() {
+	for t := y.p.Schedule.Due(y.now); t != nil; t = y.p.Schedule.Due(y.now) {
+		t.Fire(y.now)
+	}
+	y.setOut()
+}
+
+var errNetwork = errors.New("connection reset")
+
+// later moves the clock, but fires nothing: what comes next was on its way all the time.
+func later(d time.Duration) input { return func(y *play) { y.now = y.now.Add(d) } }
+
+// released is the answer of unlock and of cancel.
+func released() wire.Answer { return wire.Answer{Word: "released"} }

@@ -1,0 +1,87 @@
+package machine
+
+import (
+	"testing"
+	"time"
+)
+
+// Rule 1: subscribed before it waits.
+func TestRuleSubscribedBeforeItWaits(t *testing.T) {
+	perform(t, []scene{
+		{name: "the first lock does not wait", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", heldByAnother()), "listen"},
+			{confirmed, "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+		}},
+		{name: "with a subscription it waits at once", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+		}},
+		{name: "who does not wait needs none", beats: []beat{
+			{enter("try"), "lock #1"},
+			{answer("lock", heldByAnother()), "try: held by another"},
+		}},
+		{name: "a second local caller opens it", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+		}},
+		{name: "no second turn where a recall may have been missed", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", released()), "release of a: ok; lock #2"},
+		}},
+		{name: "a second turn after a grant that was pushed", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{enter("b"), ""},
+			{grantPushed("#1", 1, 8, time.Millisecond), "a gets 1"},
+			{release("a"), "a ends: released; b gets 2"},
+		}},
+		{name: "a second turn if lock was sent after the confirmation", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; b gets 2"},
+		}},
+		{name: "a second turn if renew was sent after the confirmation", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{confirmed, "renew #1"},
+			{answer("renew", renewed()), ""},
+			{release("a"), "a ends: released; b gets 2"},
+		}},
+		{name: "that renewal has to be answered", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{confirmed, "renew #1"},
+			{release("a"), "a ends: released; unlock #1 #2"},
+		}},
+		{name: "a renewal before the confirmation proves nothing", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{wait(5 * time.Second), "renew #1; renew #1"},
+			{confirmed, "renew #1"},
+			{answer("renew 1", renewed()), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+		}},
+		{name: "an id serves one tenure", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("recall", "#1"), ""},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{answer("unlock", inQueue(0)), "release of a: ok"},
+			{grantPushed("#2", 9, 8, time.Millisecond), "b gets 9"},
+		}},
+	})
+}
