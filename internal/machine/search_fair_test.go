@@ -66,7 +66,7 @@ func (w *world) nextFair() (s step, ok bool) {
 			return step{releases, uint8(i), 0}, true
 		case pr.p.sub.Confirmed && w.server.listens[i] != pr.p.sub.attempt:
 			return step{noticesBreak, uint8(i), 0}, true
-		case pr.due():
+		case pr.due(w.now):
 			return step{timersFire, uint8(i), 0}, true
 		}
 	}

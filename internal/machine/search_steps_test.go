@@ -108,7 +108,7 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 	} else if s.Confirmed && done.Break < left.Break {
 		may(dropsSubscription, i, 0)
 	}
-	if pr.due() {
+	if pr.due(w.now) {
 		must(timersFire, i, 0)
 	}
 	if pr.come < w.bounds.callers && len(pr.waiting) < w.bounds.line {

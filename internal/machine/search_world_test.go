@@ -337,9 +337,10 @@ func (pr *searchProc) timers() []*clock.Timer {
 	return *(*[]*clock.Timer)(unsafe.Add(unsafe.Pointer(&pr.p.Schedule), heapAt))
 }
 
-func (pr *searchProc) due() bool {
+// due takes the time, because a process that a state shares has another world.
+func (pr *searchProc) due(now clock.Instant) bool {
 	t := pr.timers()
-	return len(t) > 0 && t[0].When() <= pr.w.now
+	return len(t) > 0 && t[0].When() <= now
 }
 
 // givesUpAt is when the engine stops waiting for an answer.
