@@ -48,7 +48,6 @@ func (k *keyMaker) text(s string)         { k.num(int64(len(s))); k.b = append(k
 func (k *keyMaker) bits(all ...bool)      { k.b = append(k.b, bitsOf(all)) }
 func (k *keyMaker) token(t int64)         { k.num(rank(k.tokens, t)) }
 func (k *keyMaker) arrival(a int64)       { k.num(rank(k.scores, a)) }
-func (k *keyMaker) atMost(n, top int)     { k.num(int64(min(n, top))) }
 func (k *keyMaker) delay(d time.Duration) { k.num(int64((d + grid/2 - 1) / grid)) }
 
 func bitsOf(all []bool) (b byte) {
@@ -79,10 +78,10 @@ func rank(all []int64, n int64) int64 {
 // at writes a time, as what has passed or is left, in milliseconds. What is longer ago than the
 // horizon is long ago.
 func (k *keyMaker) at(i clock.Instant) {
-	switch {
-	case i == 0:
+	switch i {
+	case 0:
 		k.num(1 << 40)
-	case i == clock.Never:
+	case clock.Never:
 		k.num(1<<40 + 1)
 	default:
 		k.num(int64((max(i.Sub(k.now), -k.horizon) + time.Millisecond/2).Round(time.Millisecond) / time.Millisecond))
@@ -91,10 +90,10 @@ func (k *keyMaker) at(i clock.Instant) {
 
 // due writes a time that is only compared with the present.
 func (k *keyMaker) due(i clock.Instant) {
-	switch {
-	case i == 0:
+	switch i {
+	case 0:
 		k.num(-1)
-	case i == clock.Never:
+	case clock.Never:
 		k.num(1 << 40)
 	default:
 		k.num(int64(max(0, onGrid(i)-k.now) / clock.Instant(grid)))

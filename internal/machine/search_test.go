@@ -112,11 +112,11 @@ func search(b *searchBounds, limit int) *searcher {
 // note reports whether a state was not seen before.
 func (s *searcher) note(w *world) bool {
 	key := s.key.key(w)
-	print := [2]uint64{maphash.Bytes(s.seed[0], key), maphash.Bytes(s.seed[1], key)}
-	if _, known := s.seen[print]; known {
+	digest := [2]uint64{maphash.Bytes(s.seed[0], key), maphash.Bytes(s.seed[1], key)}
+	if _, known := s.seen[digest]; known {
 		return false
 	}
-	s.seen[print] = struct{}{}
+	s.seen[digest] = struct{}{}
 	s.states++
 	return true
 }
@@ -236,6 +236,10 @@ func TestSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	limit := *searchLimit
+	if raced {
+		limit /= 20
+	}
 	all := smallBounds()
 	if *largeSearch {
 		all = append(all, largeBounds()...)
@@ -243,13 +247,13 @@ func TestSearch(t *testing.T) {
 	for _, b := range all {
 		good := t.Run(b.name, func(t *testing.T) {
 			began := time.Now()
-			s := search(b, *searchLimit)
+			s := search(b, limit)
 			t.Logf("%d states, %d transitions, depth %d, %v; %d waits, the longest %v", s.states, s.transitions, s.depth, time.Since(began).Round(time.Millisecond), s.fairs, s.patience)
 			if s.broken != "" {
 				fmt.Fprint(os.Stderr, s.trace())
 				t.Error(s.broken)
 			}
-			if s.states >= *searchLimit {
+			if s.states >= limit {
 				t.Log("there are more states: -search.limit sets how many are looked at")
 			}
 		})
