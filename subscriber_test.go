@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // cut is a store whose subscriptions all end at once.
@@ -65,6 +66,19 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	c.unlock()
 	if passed := n - <-left; passed > n/10 {
 		t.Errorf("a caller waited for %d of %d subscriptions, want %d at most", passed, n, n/10)
+	}
+}
+
+// A subscription that was closed is not opened again because its link is to be renewed.
+func TestClosedSubscriptionStaysClosed(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), &cut{ends: make(chan struct{})}, true)
+	defer c.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &machine.Subscriber{}
+	c.process.Host.Listen(s, true)
+	if len(c.keepers) != 0 {
+		t.Errorf("%d subscriptions are open, want none", len(c.keepers))
 	}
 }
 

@@ -10,7 +10,7 @@ var manyMutants = []mutant{
 		edits: []string{"\tif s.first == nil {\n\t\ts.p.Host.Unlisten(s)", "\tif false {\n\t\ts.p.Host.Unlisten(s)"}},
 	{guard: "many: and not before", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
 		edits: []string{"\tif s.first == nil {\n\t\ts.p.Host.Unlisten(s)", "\tif true {\n\t\ts.p.Host.Unlisten(s)"}},
-	{guard: "many: a closed subscription does not come back", file: "host.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
+	{guard: "many: a closed subscription does not come back", file: "host.go", pkg: ".", name: "TestClosedSubscriptionStaysClosed",
 		edits: []string{"if k == nil && resubscribe {", "if false {"}},
 	{guard: "channels: nothing from before the own confirmation", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestNothingBeforeTheConfirmation",
 		edits: []string{"s == nil || !s.on || s.sub == nil {", "s == nil || s.sub == nil {"}},
