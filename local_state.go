@@ -12,7 +12,7 @@ type LocalState struct {
 func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []LocalState
+	all := []LocalState{}
 	at := map[string]int{} // candidates and shared kinds have several local names for one name
 	c.process.Each(func(name string, held, waiting int) {
 		i, known := at[name]

@@ -104,6 +104,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{export("a"), "a ends: lost: exported; the last token is 8"},
+			{release("a"), ""},
 			{grantPushed("#1", 9, 8, 0), ""},
 			{wait(time.Minute), ""},
 		}},

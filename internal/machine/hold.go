@@ -166,6 +166,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given GivenAway, err error
 	delete(p.tenures, t.ID)
 	t.setPhase(over)
 	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
+	u.shares = 0 // so that no Release ends what is exported
 	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
 	n.step(now)
 	given.Last = t.tokens.Last()

@@ -56,6 +56,7 @@ func (s *Subscriber) resubscribe(now clock.Instant) {
 // resubscribeLater: the second is over. If another attempt has begun, that has a second of its own.
 func (s *Subscriber) resubscribeLater(now clock.Instant) {
 	if s.attempt == s.resubscribing {
+		s.resubscribing = 0 // a timer of an earlier attempt may fire late, too
 		s.resubscribe(now)
 	}
 }

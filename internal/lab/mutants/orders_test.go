@@ -145,6 +145,8 @@ var orderMutants = []mutant{
 		edits: []string{"redis.call('PEXPIRE', lock, string.format('%.0f', remaining))", ""}},
 	{guard: "rule 11: Export waits for older renewals, too", file: "internal/machine/renew.go", name: "TestExportBehindAnOlderRenewal",
 		edits: []string{"\tt.reserves(r)\n\treturn true", "\treturn true"}},
+	{guard: "rule 11: a Release ends nothing that is exported", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
+		edits: []string{"u.shares = 0 // so", "// so"}},
 	{guard: "rule 11: and for those of EnsureHeld", file: "internal/machine/renew.go", name: "TestExportBehindEnsureHeld",
 		edits: []string{"\tt.reserves(r)\n\tn.p.Host", "\tn.p.Host"}},
 	{guard: "adopt: what another kind has is over", file: "internal/script/part/read_holder.lua", name: "TestAdoptWhatIsAnotherKindNow",

@@ -90,9 +90,13 @@ func Main(pipes string, args []string) error {
 		children: make(chan os.Signal, 1),
 	}
 	signal.Notify(g.children, syscall.SIGCHLD)
-	<-g.orders.come
-	now := Now()
-	first := g.orders.take()
+	var now Instant
+	var first []order
+	for len(first) == 0 && !g.orders.ended { // a signal may end the wait before anything has come
+		<-g.orders.come
+		now = Now()
+		first = g.orders.take()
+	}
 	if g.orders.ended || len(first) == 0 || first[0].verb != orderHold {
 		return nil
 	}
