@@ -137,8 +137,8 @@ func (n *Name) lockGranted(r *Request, a wire.Answer, now clock.Instant) {
 	}, now)
 }
 
-// refusedUnwritten: Redis refused a lock before its first write. If that was all that was
-// ever asked for the id, Redis does not know it and nothing is to be cancelled.
+// refusedUnwritten: Redis may have refused a lock before its first write. If no other request
+// was sent for the id, Redis does not know it, and no cancel is needed.
 func (n *Name) refusedUnwritten(t *Tenure, err error) {
 	if !wire.Unwritten(err) {
 		return
@@ -185,14 +185,15 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	n.p.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
-// A waiter asks again by itself when the holder's time is over, and so much later for
-// each waiter in front of it: all of them may be dead. So very many do not ask at once,
-// and the scripts of n waiters grow with the logarithm of n. See docs/protocol.md.
+// longestPoll bounds how long a waiter trusts pushes. It polls when the lock key expires, and
+// protocol.PollPerWaiter later for each waiter in front: all of them may be dead. So
+// waiters do not poll all at once, and the polls per second of n waiters grow with log n.
+// See docs/protocol.md.
 const longestPoll = 10 * time.Minute
 
-// nextPoll is how long a waiter trusts to pushes before it asks again by itself: until the
-// holder's expiry, and protocol.PollPerWaiter longer for each waiter in front. A foreign
-// holder and an expiry that never comes send no push: they are polled.
+// nextPoll returns how long a waiter trusts pushes before it polls: until the lock key expires,
+// and protocol.PollPerWaiter longer for each waiter in front. A foreign holder, or a key
+// without an expiry, sends no push: such a name is polled by pollInterval.
 func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
@@ -217,8 +218,8 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 	return min(wait+2*time.Millisecond+n.p.Jitter(10*time.Millisecond), longestPoll)
 }
 
-// refusedToPublish: the server refuses pushes, so all waiters here poll for a while.
-// One warning is logged.
+// refusedToPublish: the server refuses pushes, so all local waiters poll for 1 min. It
+// logs one warning in that time.
 func (p *Process) refusedToPublish(said string, now clock.Instant) {
 	if now >= p.noPushUntil {
 		p.Host.Warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
@@ -226,15 +227,16 @@ func (p *Process) refusedToPublish(said string, now clock.Instant) {
 	p.noPushUntil = now.Add(time.Minute)
 }
 
-// pollInterval is how long a waiter waits where no push is to be relied on.
+// pollInterval returns the time between two polls without pushes: 100 to 250 ms, and as much more
+// for each waiter in front.
 func (n *Name) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
 	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
 	return k * (100*time.Millisecond + n.p.Jitter(longest-100*time.Millisecond))
 }
 
-// failed notes that a request for the name was not answered or refused, and
-// rejects the waiters when that lasts, or when the error is permanent.
+// failed notes that a lock had no answer, or got an error. It rejects the local waiters if
+// the error is permanent, or if requests have failed for Patience.
 func (n *Name) failed(err error, since, now clock.Instant) {
 	err = wire.WithoutContext(err)
 	if n.failingSince == 0 {
@@ -256,8 +258,8 @@ func (n *Name) failed(err error, since, now clock.Instant) {
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// excludeSleep: something was due at that moment. When it happens much later this process was
-// frozen, or its machine slept. That time does not count as one in which Redis failed.
+// excludeSleep moves failingSince if something was due 1 s ago or earlier: then this process was
+// frozen, or its machine slept. That time does not count as time in which Redis failed.
 func (n *Name) excludeSleep(due, now clock.Instant) {
 	if late := now.Sub(due); n.failingSince > 0 && late >= frozenAfter {
 		n.failingSince = n.failingSince.Add(late)
@@ -270,7 +272,7 @@ type grant struct {
 	waiting    int64
 	start      clock.Instant // of the ttl
 	ttl        time.Duration
-	recallSure bool // no recall that follows it can be missed
+	recallSure bool // no later recall can be missed
 	pushed     bool // it came by the subscription
 }
 
@@ -314,7 +316,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 			return
 		}
 		t.inQueue = false // a new place has a reason: it was granted
-		n.sendLock(now)   // it is ours there: the same id again prolongs it
+		n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
 		return
 	}
 	t.setPhase(holding)
@@ -336,10 +338,10 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	}
 }
 
-// lateAgain notes that a grant was over when it came, and reports whether the ttl is too
-// short for the network: this one is the answer to the request that followed the last
-// one that was late. A pause of the process makes a grant late, too, but not the next
-// one as soon as it asks again. A push says nothing of how long a round trip takes.
+// lateAgain notes that a grant was over when it arrived. It reports whether the ttl is too
+// short for the network: that is so if the grant before it was late, too, at most
+// retryWindow ago. One late grant proves nothing: the process may have paused. Nor does a
+// pushed grant, because a push does not measure the round trip.
 func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
 	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
 	t.lateGrantAt = now
@@ -354,13 +356,13 @@ func labelOf(holder string) string {
 	return id.Owner
 }
 
-// notAdopted: somebody else has adopted it, or it is over.
+// notAdopted: another process has adopted the lease, or it is over.
 func (n *Name) notAdopted(a wire.Answer) {
 	n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason})
 }
 
-// notStolen: another holds the name by now, or nobody. It may have been taken in between, by
-// a run that was not answered in time.
+// notStolen: the victim does not hold the name. If an earlier run of the script had no answer,
+// that run may have ended the victim's tenure.
 func (n *Name) notStolen(a wire.Answer) {
 	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
 		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, errMayHaveStolen))
@@ -374,8 +376,8 @@ func (n *Name) notStolen(a wire.Answer) {
 	n.reject(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
 }
 
-// TryAnswered takes the answer of a server without a queue. An id serves one try, and the server
-// undoes what the try has left.
+// TryAnswered takes the answer to a lock on a quorum, which has no queue. An id serves one try. The
+// ballot undoes what a failed try left on the nodes.
 func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
 	t.openLocks, t.sentWait = 0, false
@@ -399,7 +401,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.step(now)
 }
 
-// polls notes that a try was lost, and when the next one is due.
+// polls notes that a try did not get the name, and when the next one is due.
 func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 	n.failingSince = 0
 	if a.Holder != "" {
@@ -410,13 +412,13 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 		n.rejectTries(now)
 	}
 	n.askAt = now.Add(a.PollIn)
-	if a.Word == "held" && !r.Waits && n.waiters.anyBlocking() { // a caller that came meanwhile has no mark on the nodes yet
+	if a.Word == "held" && !r.Waits && n.waiters.anyBlocking() { // a waiter that came meanwhile has no mark on the nodes yet
 		n.askAt = now
 	}
 }
 
-// servesPresent: without a queue nobody can recall a tenure. It serves the callers that wait here
-// now, as far as its tokens last, and ends.
+// servesPresent limits a tenure on a quorum, where no client can recall it. It serves the present
+// local waiters, as far as its tokens last, and ends.
 func (n *Name) servesPresent(t *Tenure, g grant) {
 	t.tokens = tokens.From(g.base, g.size)
 	t.servesUpTo = max(1, n.admitted)
@@ -431,8 +433,8 @@ type orphan struct {
 	since clock.Instant
 }
 
-// orphaned gives a key without expiry one, when asked for and after it was seen
-// unchanged for long enough.
+// orphaned gives a lock key without an expiry one, if the key has not changed for
+// Settings.RepairOrphans. If that is 0, it does nothing.
 func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 	patience := n.p.RepairOrphans
 	if patience == 0 {

@@ -1,12 +1,14 @@
-// Package machine is what one Client knows of its names, and what it decides about them. It is
-// pure: it does no I/O, starts nothing, waits for nothing and reads no clock. The engine calls it
-// under one mutex, with each call of the user, each answer, each push, and the time. What is to
-// be done it tells its [Host].
+// Package machine is the state machine of one Client. It stores the state of each name and decides
+// what to do next. It is pure: it does no I/O, starts no goroutine, never blocks and reads no clock.
 //
-// A [Process] is the whole. A [Name] is one name in it: the local waiters, in order, and the one
-// [Tenure] by which the process asks for the name, holds it or leaves it. A [Turn] is what one
-// waiter gets of a tenure. A [Request] is one run of a script on its way. A [Kind] is how a name
-// is asked for: as a Mutex, as a part of a Semaphore, for another owner.
+// Package holdfast is the engine around it. The engine calls a [Process] under its one mutex, with
+// each call of the user, each answer, each push and the current time. The process calls its [Host]
+// for all that has an effect outside.
+//
+// A [Process] is the state of one Client. A [Name] is one name in it: the local waiters, in order,
+// and the one [Tenure] by which the process asks for the name, holds it or releases it. A [Turn] is
+// the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] says how a name
+// is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
 //	          waiter              granted                  nobody left, or recalled
 //	nothing ----------> asked ------------------> holding ------------------------> releasing
@@ -18,8 +20,11 @@
 //	   +------- cancel ---+              lost, over: a new id if waiters are left       |
 //	   +--------------------------------------------------------------------------------+
 //
-// Each input changes facts, and then calls step of Name, which alone decides what is done next.
-// The rules have the numbers of docs/protocol.md. Each is kept by the functions named here.
+// Most inputs change the state and then call Name.step, which decides what to do next. Name.arm
+// sets the timer for what is due later.
+//
+// The rules have the numbers of docs/protocol.md. These functions, types and phases keep them.
+// Package holdfast keeps rule 14, Once.
 //
 //	 1  subscribed before it waits      sendLock, serve; Subscriber
 //	 2  the first grant begins          granted, begin
@@ -33,7 +38,7 @@
 //	10  WaitReplicas                    confirm, acknowledged, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export
 //	12  MinHold                         minHold, requiredTTL, coolDown
-//	13  MaxHold                         setHoldLimits, over, releaseEndedLater
+//	13  MaxHold                         setHoldLimits, Over, releaseEndedLater
 //	15  OnceEvery                       FirstLock
 //	16  NoRenew                         heldWithoutRenewal, check, prolonged
 //

@@ -12,17 +12,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Turn is what the leases of a reentrant holder share. All of it is guarded by the engine's mutex,
-// except Ended. It does not know its leases: they keep the Client alive, and a program that drops
-// both is noticed. What asks Redis about a turn stands in renew.go, what is about terms in kind.go.
+// Turn is the use of a tenure by one local waiter. Re-entrant leases share one turn. The engine's
+// mutex guards it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
+// a program may drop both. renew.go has the requests about a turn, kind.go has the terms.
 type Turn struct {
 	Local       *Name
 	Tenure      *Tenure
 	Token       int64
 	since       clock.Instant
-	until       clock.Instant // by MaxHold; 0: without end
-	grace       time.Duration // how long the lock key is kept for work that is stopping by then
-	releaseDone *Removal      // the cleanup after that; nil: none yet
+	until       clock.Instant // its end by MaxHold; 0: no MaxHold
+	grace       time.Duration // how long the lock key is kept after until, for work that is stopping
+	releaseDone *Removal      // gives the name back after the end; nil: not started
 	shares      int
 	Ended       atomic.Pointer[Ending]
 }
@@ -52,7 +52,7 @@ func (u *Turn) finish(err error, now clock.Instant) {
 	}
 }
 
-// noteEnd stands apart, because an event needs much of the stack.
+// noteEnd is a function of its own, because an Event needs much of the stack.
 func (u *Turn) noteEnd(err error, now clock.Instant) {
 	p := u.Local.p
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
@@ -63,7 +63,7 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
 }
 
-// setHoldLimits notes how long a turn has to last, and may.
+// setHoldLimits sets the MinHold and the MaxHold of a turn. Grace is 2 s unless set.
 func (u *Turn) setHoldLimits(w *Waiter, now clock.Instant) {
 	if w.MinHold > 0 {
 		u.Tenure.minHold.require(now.Add(w.MinHold))
@@ -74,8 +74,8 @@ func (u *Turn) setHoldLimits(w *Waiter, now clock.Instant) {
 	u.Local.stopRenewing(u.Tenure)
 }
 
-// Share adds a lease to a turn, with its MinHold: the longest counts. confirmed: the lock key
-// lives for it.
+// Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports
+// whether Redis keeps the lock key for it; if not, renew first. e is not nil if the turn has ended.
 func (u *Turn) Share(least time.Duration) (confirmed bool, e *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return false, e
@@ -89,7 +89,7 @@ func (u *Turn) Share(least time.Duration) (confirmed bool, e *Ending) {
 	return until <= u.Tenure.minHold.confirmedUntil, nil
 }
 
-// DropMinHold takes that back if the call got no lease after all.
+// DropMinHold takes back the MinHold of one Share whose call gets no lease.
 func (u *Turn) DropMinHold(least time.Duration) {
 	h := &u.Tenure.minHold
 	if i := slices.Index(h.asks, u.since.Add(least)); i >= 0 {
@@ -101,10 +101,10 @@ func (u *Turn) DropMinHold(least time.Duration) {
 	}
 }
 
-// Waive drops the MinHold: the work that it was for was not done.
+// Waive drops every MinHold of the turn, because no work was done under it.
 func (u *Turn) Waive() { u.Tenure.minHold.until, u.Tenure.minHold.asks = 0, nil }
 
-// Ends is the holder's own deadline.
+// Ends returns when the holder must stop: at its deadline, or earlier by MaxHold.
 func (u *Turn) Ends() clock.Instant {
 	if u.until > 0 {
 		return min(u.Tenure.Ends(), u.until)
@@ -112,7 +112,8 @@ func (u *Turn) Ends() clock.Instant {
 	return u.Tenure.Ends()
 }
 
-// Over is why a turn has ended without a release; empty: it has not.
+// Over returns which limit of the turn has passed, its deadline or MaxHold. It returns "" if neither
+// has; the turn may have ended for another reason.
 func (u *Turn) Over(now clock.Instant) Cause {
 	switch {
 	case now < u.Ends():
@@ -123,8 +124,8 @@ func (u *Turn) Over(now clock.Instant) Cause {
 	return expired
 }
 
-// HasEnded is how a turn ended; nil: it goes on. A turn whose deadline has passed
-// ends now, if that was not noticed before.
+// HasEnded returns how a turn ended; nil: it goes on. It first ends a turn whose
+// deadline or MaxHold has passed.
 func (u *Turn) HasEnded(now clock.Instant) *Ending {
 	if u.Local.turn == u && u.Over(now) != "" {
 		u.Local.expire(now)
@@ -140,14 +141,16 @@ func (u *Turn) CheckUnshared() error {
 	return nil
 }
 
-// GivenAway is what an adopter has to know.
+// GivenAway is what the adopter of an exported lease has to know.
 type GivenAway struct {
 	Last  int64  // the highest token that the tenure has reserved
-	Leads bool   // it is a term
-	Value string // its newest
+	Leads bool   // it is the term of an Election
+	Value string // of a term: its newest value
 }
 
-// Export ends a turn and forgets its tenure.
+// Export ends a turn and forgets its tenure; Redis keeps the lock key. It fails if the turn has ended,
+// if several leases share it, or before MinHold has passed. It returns ErrReserving while a renewal
+// that reserves tokens has no answer.
 func (p *Process) Export(u *Turn, now clock.Instant) (given GivenAway, err error) {
 	n, t := u.Local, u.Tenure
 	if e := u.HasEnded(now); e != nil {
@@ -189,7 +192,7 @@ func (t *Tenure) reserves(r *Request) {
 	}
 }
 
-// stolen: Redis has said that nobody has the name by this id any more.
+// stolen: Redis said that this id does not hold the name any more.
 func (t *Tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
 		t.verifySince = now
@@ -210,7 +213,7 @@ func (n *Name) revocationPushed(t *Tenure, now clock.Instant) {
 	n.step(now)
 }
 
-// source is how the newest turn's caller came to know.
+// source returns how the waiter of the newest turn learned of its grant.
 func (n *Name) source(w *Waiter) Source {
 	switch {
 	case n.tenure.turns > 1:
@@ -231,7 +234,7 @@ type minHold struct {
 	until          clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
 	asks           []clock.Instant // the end of each MinHold that a lease asked for
 	confirmedUntil clock.Instant   // the lock key lives until then, as Redis confirmed last
-	goneBy         clock.Instant   // by when the lock key has surely expired, as far as minTTL goes
+	goneBy         clock.Instant   // when the lock key has certainly expired, if its ttl is the longest minTTL sent
 	plainRenewal   bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
 }
 
@@ -253,8 +256,8 @@ func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
 	n.confirm(t, now)
 }
 
-// requiredTTL is how long the lock key has to live, if that is longer than the ttl: until
-// MinHold has passed, or as long as the next turn will ask for.
+// requiredTTL returns the minTTL of a renewal: the rest of MinHold, or the MinHold of the next
+// local waiter. 0: there is none. With NoRenew it is at least Kind.TTL.
 func (n *Name) requiredTTL(t *Tenure, now clock.Instant) time.Duration {
 	if n.Kind.NoRenew { // so that one that comes late cuts nothing that Extend gave
 		return max(n.Kind.TTL, n.requiredHold(t, now))
@@ -275,7 +278,7 @@ func (n *Name) requiredHold(t *Tenure, now clock.Instant) time.Duration {
 // inMinHold reports whether no other client may get the name yet.
 func (t *Tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
 
-// goneBy is by when the lock key has surely expired, unless it is renewed.
+// goneBy returns when the lock key has certainly expired, unless it is renewed.
 func (t *Tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
@@ -287,9 +290,9 @@ func (n *Name) expire(now clock.Instant) {
 	n.retire(why, "", now)
 }
 
-// retire ends a tenure whose holder has to stop. Its lock key is kept until the lease
-// is released, after MaxHold until Grace has passed: that time is for work that is
-// stopping. Without a lease it is released at once.
+// retire ends a tenure whose holder has to stop. The lock key is kept until the lease is
+// released, because work may still be stopping. After MaxHold it is kept until Grace has
+// passed at most. Without a turn the tenure is released at once.
 func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
@@ -304,7 +307,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 		switch {
 		case why == maxHold:
 			n.releaseEndedLater(u, u.grace, now)
-		case why == revoked && n.Kind.NoRenew: // nor did the question cut what Extend gave
+		case why == revoked && n.Kind.NoRenew: // Extend may have set a long ttl
 			n.releaseEndedLater(u, n.Kind.TTL, now)
 		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
@@ -322,7 +325,7 @@ func (n *Name) releaseEndedLater(u *Turn, after time.Duration, now clock.Instant
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == over {
 		u.Local.releaseEnded(u, now)
-		if u.Announces() { // before Redis has answered that, it would say that this candidate leads
+		if u.Announces() { // after the answer: until then Redis says that this candidate leads
 			u.releaseDone.of = u
 		}
 	}
@@ -331,13 +334,13 @@ func (u *Turn) graceOver(now clock.Instant) {
 // forget ends a tenure that is over and was never released.
 func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 
-// releaseEnded gives the name back whose lease has ended before.
+// releaseEnded gives back the name of a turn that has already ended.
 func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
 	n.p.end(u.Tenure, now)
 	u.releaseDone = n.cleanUp(u.Tenure, now)
 }
 
-// require: no other client may get the name before that.
+// require notes that no other client may get the name before until.
 func (h *minHold) require(until clock.Instant) {
 	h.asks = append(h.asks, until)
 	h.until = max(h.until, until)

@@ -21,9 +21,9 @@ import (
 type Kind struct {
 	Owner   string        // label of its tenures
 	TTL     time.Duration // how long the lock key lives after each grant and renewal
-	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew; instead of renewing the process asks
+	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew; the process sends held instead of renew
 	lingers bool          // an idle tenure is kept for a while
-	First   *FirstLock    // asks in place of lock; nil: lock does
+	First   *FirstLock    // replaces the script lock; nil: lock is sent
 	Term    *electionTerm // of an Election; nil: it is no term
 	tail    string        // what its ids end with
 
@@ -38,10 +38,10 @@ type Kind struct {
 	Shrunk      shrunk
 }
 
-// FirstLock is a lock by another script: to adopt a hold, to steal a name, or to begin a tick.
+// FirstLock replaces the script lock, to adopt a lease, to steal a name or to begin a tick.
 type FirstLock struct {
 	Script *driver.Script
-	Args   []string // behind the id
+	Args   []string // after the id
 	Victim Victim   // of a steal
 }
 
@@ -51,23 +51,23 @@ type Victim struct{ ID, Hash, Reason string }
 // electionTerm is what a tenure of an Election has proclaimed.
 type electionTerm struct {
 	nextAnnouncement clock.Timer // of the same term
-	proclaims        int64       // counts what it has proclaimed
+	proclaims        int64       // how many values it has proclaimed
 	proclaimed       string      // the newest of these
 }
 
-// DedicatedKind is that of a call with an owner or a ttl of its own.
+// DedicatedKind returns the kind of a call with its own owner or ttl.
 func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
 	return &Kind{Owner: owner, TTL: ttl, tail: keyspace.Tail(ttl, owner)}
 }
 
-// CandidateKind is that of a candidate: its value stands in its ids.
+// CandidateKind returns the kind of a candidate of an Election. Its value is the owner in its ids.
 func (p *Process) CandidateKind(value string) *Kind {
 	k := p.DedicatedKind(value, p.TTL)
 	k.Term = &electionTerm{}
 	return k
 }
 
-// SharedKind is that of a call for a part of a capacity.
+// SharedKind returns the kind of a call that takes weight of a capacity. For letter see keyspace.
 func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
 		Owner: p.Owner, TTL: p.TTL, Letter: letter, weight: weight, capacity: capacity,
@@ -109,12 +109,13 @@ func (k *Kind) newest() string {
 	return k.Owner
 }
 
-// ErrNotShared is what only a lease of a Mutex can.
+// ErrNotShared returns the error of a method, what, that works only for a Mutex.
 func ErrNotShared(name, what string) error {
 	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
 }
 
-// callFor is a run of a script on a name: of the one that does this for its kind.
+// callFor returns the call of a script for this name. For a shared kind it is the shared script that
+// does the same.
 func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 	k := n.Kind
 	if !k.Shared() {
@@ -133,7 +134,7 @@ func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 	return driver.Call{Script: s, Keys: k.keys[:4], Args: args}
 }
 
-// keysToRenew are the keys of a renewal, which comes often.
+// keysToRenew returns the keys of a renewal. Renewals are frequent, so the keys are made once.
 func (k *Kind) keysToRenew(keys *keyspace.Keys, id string) []string {
 	if k.renewalID != id {
 		k.renewalID, k.renewalKeys = id, slices.Concat(k.keys[:4], []string{keys.RevocationOf(id)})
@@ -144,13 +145,14 @@ func (k *Kind) keysToRenew(keys *keyspace.Keys, id string) []string {
 // Renews reports whether a script prolongs a tenure.
 func Renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
-// tooMany: the caller asks for more permits than there are.
+// tooMany: the waiter asks for more permits than the semaphore has.
 func (n *Name) tooMany(a wire.Answer) {
 	n.notInRedis()
 	n.reject(TooMany(n.Name, n.Kind.weight, a.Capacity))
 }
 
-// noteSize tells, once for each size of a name, that another one counts than was stated.
+// noteSize warns, once for each size of a name, that the semaphore in Redis has another size than
+// this program asks for.
 func (n *Name) noteSize(a wire.Answer) {
 	c, k := n.p, n.Kind
 	if a.Capacity == 0 || k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
@@ -165,13 +167,13 @@ func (n *Name) noteSize(a wire.Answer) {
 	c.Host.Note(Event{What: SizeMismatch, Name: n.Name, Asked: int(k.capacity), Actual: int(a.Capacity)})
 }
 
-// otherKind: the name is in use as something else. Nobody here can have it.
+// otherKind: the name has another kind. It rejects all local waiters.
 func (n *Name) otherKind(a wire.Answer) {
 	n.notInRedis()
 	n.reject(&AnotherKind{Name: n.Name, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
 }
 
-// notInRedis: nothing of the tenure that was refused stands in Redis.
+// notInRedis: the tenure was refused, and left nothing in Redis.
 func (n *Name) notInRedis() {
 	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
 		n.tenure.sentWait = false
@@ -183,21 +185,20 @@ func TooMany(name string, n, size int64) error {
 	return fmt.Errorf("%w: asked for %d of %s, which has %d", wire.ErrSize, n, name, size)
 }
 
-// maxSizes bounds for how many names a Client remembers which size it has told.
+// maxSizes bounds for how many names noteSize remembers the size that it reported.
 const maxSizes = 1024
 
-// shrunk is what an acquisition of a shared kind knows of a part that was made smaller. From
-// then on the tenure has another id, which takes the place of the former one in Redis.
-// The renewal and the unlock that name both are right before and after that.
-// See docs/shared.md.
+// shrunk is the state of a shared tenure whose weight was reduced. Such a tenure gets a new id, which
+// replaces the former one in Redis at the next renewal. Renewals and unlocks carry both ids, so
+// they work before and after that. See docs/shared.md.
 type shrunk struct {
 	formerIDs []string // the ids before, in order
 	replacing bool     // Redis has not replaced them yet
 	LastErr   error    // how the newest try failed
 }
 
-// Shrink makes the part of a turn smaller. waits: Redis has not done so yet; the host learns when it
-// has, for the kind.
+// Shrink reduces the weight of a turn. If waits is true, Redis has not done so yet: Host.Done gets
+// the Kind of the turn's name when it has. e is not nil if the turn has ended.
 func (p *Process) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) (waits bool, e *Ending) {
 	if e := u.HasEnded(now); e != nil {
 		return false, e
@@ -272,7 +273,7 @@ func (n *Name) formerIDSeen(t *Tenure, now clock.Instant) {
 	}
 }
 
-// lockID is the id that the locks of a tenure bore.
+// lockID returns the id that the locks of a tenure had: the first one.
 func (n *Name) lockID(t *Tenure) string {
 	if n.Kind.isShrunk() {
 		return n.Kind.Shrunk.formerIDs[0]
@@ -280,8 +281,8 @@ func (n *Name) lockID(t *Tenure) string {
 	return t.ID
 }
 
-// outdated: a request was answered that bore a former id, and may have run when that was
-// replaced already. A renewal then says nothing; a lock has left something behind.
+// outdated reports whether a request had a former id: it may have run after Redis replaced that id.
+// Then the answer to a renewal proves nothing, and a lock may have left state behind.
 func (r *Request) outdated() bool {
 	return r.Local.Kind.isShrunk() && r.Call.Args[0] != r.Tenure.ID
 }
@@ -314,7 +315,8 @@ func (u *Turn) Announces() bool { return u.Local.Kind.Term != nil && u.Local.p.Q
 // announceEvery is how often a term is announced: a failover may lose the term key.
 const announceEvery = 5 * time.Minute
 
-// Elected announces a term, now and again.
+// Elected announces a term, now and every announceEvery. It returns the cleanup that does so first,
+// so that a call can wait for it.
 func (p *Process) Elected(u *Turn, now clock.Instant) *Removal {
 	term := u.Local.Kind.Term
 	announced := u.Local.announce(u, now)
@@ -342,7 +344,8 @@ func (p *Process) Resigned(u *Turn, now clock.Instant) {
 	}
 }
 
-// Proclaim changes the value of a term. The returned call tells Redis.
+// Proclaim changes the value of a term. It returns the call that stores the value in Redis, or how
+// the turn has ended. If the call fails, use AnnounceAgain.
 func (p *Process) Proclaim(u *Turn, value string) (driver.Call, *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return driver.Call{}, e
@@ -353,15 +356,15 @@ func (p *Process) Proclaim(u *Turn, value string) (driver.Call, *Ending) {
 	return u.Local.announcement(u), nil
 }
 
-// AnnounceAgain goes on in the background where that call failed.
+// AnnounceAgain repeats a failed call of Proclaim in the background. It does nothing after the turn.
 func (p *Process) AnnounceAgain(u *Turn, now clock.Instant) {
 	if !p.Closed && u.Ended.Load() == nil {
 		u.Local.announce(u, now)
 	}
 }
 
-// announce starts a cleanup. If observers miss it, they notice the change when they
-// poll.
+// announce starts a cleanup that announces the term. Observers that miss it notice
+// the change when they poll.
 func (n *Name) announce(u *Turn, now clock.Instant) *Removal {
 	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.TTL)}, now).awaited()
 }

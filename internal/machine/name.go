@@ -13,19 +13,18 @@ import (
 )
 
 // Name is one name in this process: the local waiters, in order, and the one tenure by which the
-// process asks for it, holds it or leaves it. Its methods stand where the phase is that they are
-// about: name.go has what goes on in each, ask.go, hold.go, renew.go and release.go one each.
-// Those about waiters are in waiter.go, those about a kind in kind.go, those about pushes in
-// subscriber.go; process.go has what its requests have in common.
+// process asks for it, holds it or releases it. name.go has the methods that all phases share.
+// ask.go, hold.go, renew.go and release.go have those of one phase, waiter.go, kind.go and
+// subscriber.go those about waiters, kinds and pushes.
 type Name struct {
 	p         *Process
-	key       string // in Process.names: the name, or more for a kind of its own
+	key       string // in Process.names: the name; for a dedicated or shared kind with a number
 	Name      string
 	Kind      *Kind
 	Keys      *keyspace.Keys
-	shard     string // what sharded channels of this name end with; else empty
+	shard     string // suffix of its sharded channels; empty outside a Cluster
 	sub       *Subscriber
-	nextOnSub *Name // of those that share sub; nil where all do
+	nextOnSub *Name // list of the names that share sub; unused outside a Cluster
 	prevOnSub *Name
 
 	waiters     localWaiters
@@ -35,28 +34,32 @@ type Name struct {
 	lingerUntil clock.Instant // until when an idle tenure is kept; 0: not idle
 
 	Asking           *Request      // lock in flight
-	askAt            clock.Instant // when to send lock again; 0: now
+	askAt            clock.Instant // when to send lock again, or unlock while releasing; 0: now
 	failingSince     clock.Instant // since when requests fail; 0: they do not
-	lastErr          error         // how the newest failed
+	lastErr          error         // the error of the newest one
 	backoff          time.Duration
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen             lastSeen      // the holder, as far as is known
-	notBatched       bool          // lock_batch answered again
+	notBatched       bool          // lock_batch answered "again" for it
 	listed           bool          // in Process.names, until it is forgotten
 	orphan           orphan
-	renewKeys        []string // keys
+	renewKeys        []string // keys of renew, made once
 
 	unlocking       *Request      // unlock in flight
-	fresh           *Tenure       // the id that it queues again, or nil
-	releaseDone     *Turn         // takes the outcome for Release
+	fresh           *Tenure       // the tenure whose id this unlock queues; nil: none
+	releaseDone     *Turn         // the turn whose Release waits for unlock; nil: none
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	Place           *ballot.Place // on a quorum: where it asks from
-	group           *Group        // the names that ask with it by one script; else nil
+	group           *Group        // it asks as part of this group; nil: alone
 
 	timer clock.Timer
 }
 
-// Enter puts a waiter into the local queue of its name. Without a kind it has that of the process.
+// Enter puts a waiter into the local queue of a name. own is nil for the kind of the process. A
+// dedicated or shared kind has a local name for this waiter alone.
+//
+// Enter returns wire.ErrClosed, a *BadName, or, if w.Try is set and the name is in use in this
+// process, a *Held.
 func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*Name, error) {
 	if p.Closed {
 		return nil, wire.ErrClosed
@@ -106,9 +109,9 @@ func (p *Process) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name 
 	return n
 }
 
-// remembered is the part of a local name that the cleanup of its ids needs. Ids are remembered
-// by the ten thousand. In the shared kinds each id had a local name of its own, so now those
-// of one name share one.
+// remembered returns the part of a local name that the cleanup of its ids needs. A process may
+// remember more than 10,000 ids. In the shared kinds each id has a local name of its own, so the
+// remembered ids of one name share one.
 func (n *Name) remembered(now clock.Instant) *Name {
 	if !n.Kind.Shared() {
 		return n
@@ -119,7 +122,7 @@ func (n *Name) remembered(now clock.Instant) *Name {
 	})
 }
 
-// busy: a TryLock need not ask Redis, the name is in use or wanted here.
+// busy reports whether this process uses or wants the name, so that a TryLock need not ask Redis.
 func (n *Name) busy() bool {
 	if n.waiters.n > 0 || n.turn != nil {
 		return true
@@ -127,8 +130,9 @@ func (n *Name) busy() bool {
 	return n.tenure != nil && n.tenure.phase < holding
 }
 
-// Abandon removes a waiter whose call does not wait any longer. It returns the tenure that is
-// left of this call in Redis; nil: none, or without a queue what is undone in the background.
+// Abandon removes a waiter whose call does not wait any longer. It returns the tenure that this call
+// left in Redis, for AwaitRemoval. It returns nil if there is none, or if Settings.Queue is false:
+// then the cleanup runs in the background.
 func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	if !w.listed {
 		return nil
@@ -150,7 +154,8 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 // InUse reports whether there is any local name.
 func (p *Process) InUse() bool { return len(p.names) > 0 }
 
-// Each visits the local names that have turns or waiters.
+// Each calls visit for each local name that has a turn or waiters; held is 0 or 1. A name that is
+// asked for as several kinds is visited once for each.
 func (p *Process) Each(visit func(name string, held, waiting int)) {
 	for _, n := range p.names {
 		held := 0
@@ -163,7 +168,8 @@ func (p *Process) Each(visit func(name string, held, waiting int)) {
 	}
 }
 
-// step does what is to be done now.
+// step does what is due: it asks for the name, serves the next local waiter, or forgets the name.
+// Then it sets the timer.
 func (n *Name) step(now clock.Instant) {
 	if n.p.Closed {
 		return
@@ -231,7 +237,7 @@ func (p *Process) end(t *Tenure, now clock.Instant) {
 	delete(p.tenures, t.ID)
 	held := t.phase >= holding
 	t.setPhase(past)
-	if held && t.mayRunLate { // an earlier lock may yet come
+	if held && t.mayRunLate { // an earlier lock may still run
 		p.cancelTenure(t, now)
 	}
 	if n := t.local; n.tenure == t {
@@ -239,7 +245,7 @@ func (p *Process) end(t *Tenure, now clock.Instant) {
 	}
 }
 
-// serve gives the name to the next caller, or decides to let it go.
+// serve gives a turn to the next local waiter, or renews, lingers or releases the name.
 func (n *Name) serve(now clock.Instant) {
 	t := n.tenure
 	if t.isOver(now) {
@@ -287,8 +293,8 @@ func (n *Name) lingering(now clock.Instant) bool {
 	return now < n.lingerUntil
 }
 
-// topUp renews before the next turn, once: a caller must not get a lease that
-// is nearly over.
+// topUp renews before the next turn, once: a local waiter must not get a lease
+// that is nearly over. If that does not help, the ttl is too short.
 func (n *Name) topUp(now clock.Instant) {
 	t := n.tenure
 	switch {
@@ -301,7 +307,7 @@ func (n *Name) topUp(now clock.Instant) {
 	}
 }
 
-// giveTurn makes a caller the holder: a turn, with the next token.
+// giveTurn gives a local waiter a turn, with the next token. If no token is left, it renews first.
 func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	t := n.tenure
 	token, ok := t.tokens.Take()
@@ -324,13 +330,13 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	n.p.Host.Deliver(w, Outcome{Turn: n.turn})
 }
 
-// noteGranted stands apart, because an event needs much of the stack.
+// noteGranted is a function of its own, because an Event needs much of the stack.
 func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
 	n.p.Host.Note(Event{What: TurnGranted, Name: n.Name, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
 }
 
-// recalled closes the turns: the present local waiters are still served, then the name
-// goes to the process that waits.
+// recalled notes that another client waits. The present local waiters still get turns,
+// then the name is released.
 func (n *Name) recalled(t *Tenure) {
 	if t.servesUpTo == 0 && !n.Kind.Shared() {
 		t.servesUpTo = max(1, n.admitted)
@@ -338,7 +344,7 @@ func (n *Name) recalled(t *Tenure) {
 	}
 }
 
-// tooSlow ends an attempt whose grants arrive when they are over.
+// tooSlow rejects the local waiters and ends the tenure, because grants are over when they arrive.
 func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
 	err := &TooSlow{Name: n.Name, TTL: n.Kind.TTL, RoundTrip: roundTrip}
 	n.reject(err)
@@ -379,7 +385,7 @@ func (n *Name) tick(now clock.Instant) {
 		}
 		if n.tenure == t && t.phase == queued && n.Asking == nil && now >= n.askAt && n.waiters.n > 0 {
 			if n.askAt > 0 && now >= n.askAt.Add(frozenAfter) {
-				t.inQueue = false // this process was frozen: that it lost its place has a reason
+				t.inQueue = false // this process was frozen, so it may have lost its place
 			}
 			n.sendLock(now)
 		}

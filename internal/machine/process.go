@@ -13,58 +13,59 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Process is what a Client knows of its names, and decides about them. Its methods stand where the
-// phase is that they are about: here those about all names, and in name.go, ask.go, hold.go, renew.go,
-// release.go, waiter.go and kind.go the others.
+// Process is the state machine of one Client. It is not safe for concurrent use: the engine's mutex
+// guards it, and all that it refers to. process.go has the methods about all names. The other files
+// have those about one phase, about waiters and about kinds.
 type Process struct {
 	Settings
 	Host     Host
 	Random   func() uint64
-	ClientID string // our part of every id
+	ClientID string // the first part of each id of this Client
 	idHead   string
-	plain    *Kind // of most calls of Lock
+	plain    *Kind // of calls with the owner and the ttl of the Client
 	Schedule clock.Schedule
 
 	Closed         bool
-	names          map[string]*Name         // by key: the name, or more for a kind of its own
-	lastOwn        int64                    // the newest number of such a kind
-	tenures        map[string]*Tenure       // by id: all that are not past
-	byFormerID     map[string]*Tenure       // by the ids that they had before their part was made smaller
+	names          map[string]*Name         // by key: the name; for a dedicated or shared kind the name and a number
+	lastOwn        int64                    // the newest of these numbers
+	tenures        map[string]*Tenure       // by id: those that are neither past nor exported
+	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.Shrunk
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
 	endedIDs       memory.For[*Name]        // ids released or lost
-	minHolds       map[string]clock.Instant // ended ids whose min hold is not over, and until when
-	exportedIDs    memory.For[*Name]        // ids that another process ends
-	sub            *Subscriber              // the subscription; in a Cluster each name has its own
-	remembered     memory.Recent[*Name]     // by key, for remembered ids of shared kinds: see Name.remembered
+	minHolds       map[string]clock.Instant // by ended id: when its MinHold will be over
+	exportedIDs    memory.For[*Name]        // exported ids: this process must not cancel them
+	sub            *Subscriber              // the subscription; nil in a Cluster, where each name has its own
+	remembered     memory.Recent[*Name]     // by name, for remembered ids of shared kinds: see Name.remembered
 	reportedSizes  map[string]int64         // of semaphores: actual sizes that were reported as different
-	sharedSubs     sharedSubs               // in a Cluster those of the shared kinds: the acquisitions of a name share one
+	sharedSubs     sharedSubs               // in a Cluster: the subscriptions of the shared kinds, one for each name
 	LastAnswer     clock.Instant            // when the newest answer came
 	NetFailed      bool                     // a request failed in the network since the last answer
-	netFailureOver clock.Instant            // when that was last over: what was sent before may never be answered
-	renewedAllAt   clock.Instant            // when all that is held was last renewed
-	noPushUntil    clock.Instant            // until when nothing is expected to be pushed
+	netFailureOver clock.Instant            // when NetFailed was last reset: an earlier request may never be answered
+	renewedAllAt   clock.Instant            // when renewAll ran last, or is due
+	noPushUntil    clock.Instant            // until then waiters poll: the server refused to publish
 	cleanups       map[*cleanup]struct{}
-	cancels        memory.Bounded[*cleanup] // those that cancel an id, one for each
-	removals       map[string]*Tenure       // by id
-	LateCleanups   []driver.Call            // what undoes lock requests that came back after Close
+	cancels        memory.Bounded[*cleanup] // by id: the one that cancels it
+	removals       map[string]*Tenure       // by id: given up, and a call waits until Redis forgets it
+	LateCleanups   []driver.Call            // they undo locks that were answered after Close
 }
 
-// Host does what a process wants done. No method blocks or calls the process.
+// Host does for a process what has an effect outside. The mutex is held during each call. No method
+// blocks, and none gives the process an input.
 type Host interface {
-	Send(r *Request)                        // as soon as the mutex is released
-	NotBefore(name string) clock.Instant    // until when a name is left to waiters of other Clients; 0: it is not
-	Deliver(w *Waiter, o Outcome)           // what a call gets
-	Answer(about any, err error)            // how a request, or the release of a turn, went: a call may wait for it
-	Done(what any)                          // the call that waits for this goes on
-	Ended(u *Turn)                          // its contexts and channels end
-	Note(e Event)                           // for the user of the Client
-	Warn(message string, about ...any)      // in the log
-	Listen(s *Subscriber, resubscribe bool) // on its channel; from now on, or once more
-	Unlisten(s *Subscriber)                 // no more
-	ShowDetails()                           // of this process, where they are wanted
+	Send(r *Request)                        // when the mutex is released
+	NotBefore(name string) clock.Instant    // do not ask for the name earlier: it is left to other Clients; 0: ask now
+	Deliver(w *Waiter, o Outcome)           // ends the call of w
+	Answer(about any, err error)            // the result of a *Request, or of the release of a *Turn; nil: success
+	Done(what any)                          // resumes the call that waits for a *Tenure, a *Removal or a *Kind
+	Ended(u *Turn)                          // ends the contexts and channels of u
+	Note(e Event)                           // for Options.OnEvent
+	Warn(message string, about ...any)      // logs a message and pairs of key and value
+	Listen(s *Subscriber, resubscribe bool) // subscribes to s.Channel; resubscribe: replaces an open subscription
+	Unlisten(s *Subscriber)                 // closes the subscription
+	ShowDetails()                           // stores the process details, if the options ask for them
 }
 
-// Settings are those of the options that decisions depend on.
+// Settings are the options that decisions depend on.
 type Settings struct {
 	Prefix        string
 	TTL           time.Duration
@@ -72,28 +73,28 @@ type Settings struct {
 	Linger        time.Duration
 	WaitReplicas  int
 	RepairOrphans time.Duration
-	Events        bool         // somebody wants them
+	Events        bool         // Options.OnEvent is set
 	Queue         bool         // the server keeps a queue and pushes; else waiters poll
 	Sharded       bool         // a Cluster: each name has a subscription of its own
-	SendsOnce     func() bool  // the store never repeats a call; one that is not open yet does not know
+	SendsOnce     func() bool  // reports whether the store never repeats a call; known once the store is open
 	Wall          func() int64 // microseconds of the wall clock
 }
 
-// Patience is how long calls go on while Redis does not answer.
+// Patience returns how long calls retry while Redis does not answer: one ttl, 1 s to 15 s.
 func (s *Settings) Patience() time.Duration { return min(max(s.TTL, time.Second), 15*time.Second) }
 
-// Attempt is how long one request may take.
+// Attempt returns how long one request may take: half a ttl, 250 ms to 2 s.
 func (s *Settings) Attempt() time.Duration {
 	return min(max(s.TTL/2, 250*time.Millisecond), 2*time.Second)
 }
 
-// retryWindow is how soon one request may follow another that it repeats.
+// retryWindow returns the time of two attempts, 500 ms to 4 s: see lateAgain.
 func (s *Settings) retryWindow() time.Duration { return 2 * s.Attempt() }
 
-// PatienceToRelease is how long Release waits for its answer.
+// PatienceToRelease returns how long Release waits for its answer: one ttl, at most 2 s.
 func (s *Settings) PatienceToRelease() time.Duration { return min(s.TTL, 2*time.Second) }
 
-// New returns a process that knows of no name.
+// New returns a process without names. random returns 64 random bits.
 func New(s Settings, h Host, random func() uint64) *Process {
 	p := &Process{
 		Settings:    s,
@@ -127,12 +128,12 @@ func New(s Settings, h Host, random func() uint64) *Process {
 	return p
 }
 
-// Later calls f at when.
+// Later calls f once, when that time has come.
 func (p *Process) Later(when, now clock.Instant, f func(now clock.Instant)) {
 	p.Schedule.Set(&clock.Timer{Fire: f}, when, now)
 }
 
-// Jitter is a random part of d.
+// Jitter returns a random duration of less than d. It returns 0 if d is not positive.
 func (p *Process) Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
@@ -140,30 +141,31 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 	return time.Duration(p.Random() % uint64(d))
 }
 
-// Request is one run of a script on its way. An answer may come after seconds, twice or
-// never: the state decides what it still means. The request only has what it was about. Its methods
-// that take an answer stand in ask.go, renew.go and release.go, those about a kind in kind.go.
+// Request is one script call. Its answer may come after seconds, twice or never. The request stores
+// only what was asked: the state at that time decides what the answer means. ask.go, renew.go and
+// release.go have the methods that take answers.
 type Request struct {
 	Call      driver.Call
 	Local     *Name
-	Tenure    *Tenure       // whose id it speaks of
-	minTTL    time.Duration // of a renewal: how long the lock key has to live, beyond the ttl
-	Part      *ballot.Call  // what a node of a quorum is to answer; nil: it is no such request
-	Sent      clock.Instant // read before it was sent: what the answer proves begins here
+	Tenure    *Tenure       // the owner of the id; nil for a cleanup and a repair
+	minTTL    time.Duration // of a renewal: the ttl for the lock key, if longer than Kind.TTL
+	Part      *ballot.Call  // of a quorum: the call to one node; else nil
+	Sent      clock.Instant // read before it was sent: a ttl in the answer counts from here
 	Attempt   time.Duration
-	Waits     bool          // a caller that blocks was here when it was noted
-	Unsent    bool          // a renewal that no pipeline has taken yet
-	reserving bool          // counted among the reservations of its tenure
-	WholeOnly bool          // it does not fall back to the lock key only
-	extendBy  time.Duration // a renewal by Lease.Extend; else 0
-	HeldUntil clock.Instant // of a check: until when the name is ours, as Redis says; 0: no answer yet
+	Waits     bool          // there was a blocking local waiter when it was made
+	Unsent    bool          // a renewal that waits for a pipeline, see SetOut
+	reserving bool          // it counts in Tenure.reservations
+	WholeOnly bool          // it needs all keys: no fall-back to the lock key only
+	extendBy  time.Duration // by Lease.Extend: the new ttl; else 0
+	HeldUntil clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
 	OnAnswer  func(r *Request, a wire.Answer, err error, now clock.Instant)
-	Parts     []*Request // locks of several names that travel as this one; see group
+	Parts     []*Request // the locks that this call carries, one for each name: see Group
 
 	Acked, Connected int // replicas: of a renewal with WaitReplicas
 }
 
-// HandleAnswer takes an answer, or the reason why there is none.
+// HandleAnswer takes the answer to r, or the error if there is none. After Close it only notes in
+// LateCleanups how to undo a lock.
 func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	if p.Closed {
 		if id := r.lockedID(); id != "" && p.exportedIDs.Of(id) == nil { // it may have run after its cancel
@@ -178,8 +180,8 @@ func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	if err != nil && wire.MayHaveMoved(err) {
 		p.NetFailed = true
 	} else if p.NetFailed {
-		// The store answers again, perhaps another server than before: a renewal
-		// shows now what it does not know of us.
+		// The store answers again. It may be another server than before: renewals show
+		// which tenures that server does not know.
 		p.NetFailed, p.netFailureOver = false, now
 		p.renewAllSoon(now)
 	}
@@ -189,7 +191,8 @@ func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	r.OnAnswer(r, a, err, now)
 }
 
-// Explained is an error as people are to read it.
+// Explained returns an error that users can read: the server's answer with advice, or wire.ErrNoAnswer
+// if the context of the attempt has ended. It returns nil for nil.
 func (r *Request) Explained(err error) error {
 	err = wire.WithoutContext(err)
 	if said, ok := wire.AsServerError(err); ok {
@@ -198,7 +201,7 @@ func (r *Request) Explained(err error) error {
 	return err
 }
 
-// lockedID is the id that a request may have put into the lock key or the queue, if any.
+// lockedID returns the id that a request may have put into the lock key or the queue, or "".
 func (r *Request) lockedID() string {
 	switch r.Call.Script {
 	case script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock:
@@ -213,17 +216,17 @@ func (r *Request) lockedID() string {
 	return ""
 }
 
-// MayBeContended reports whether others may want the name: a script for several names does not
-// do it then.
+// MayBeContended reports whether another client may want the name. Such a request is not sent in a
+// batch.
 func (r *Request) MayBeContended() bool {
 	n, t := r.Local, r.Tenure
-	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: somebody waits
+	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: another client waits
 }
 
-// GoAlone notes that the script for several names has left this one out.
+// GoAlone notes that lock_batch did nothing for this name. From now on it is not in a batch.
 func (n *Name) GoAlone() { n.notBatched = true }
 
-// keysFor are the keys of a script that speaks of this name.
+// keysFor returns the keys of a script for this name.
 func (n *Name) keysFor(s *driver.Script, args []string) []string {
 	switch {
 	case s == script.Adopt || s == script.Take:
@@ -234,7 +237,7 @@ func (n *Name) keysFor(s *driver.Script, args []string) []string {
 		return append(n.Keys[:], n.Keys.WithOnce()[1])
 	case s != script.Renew:
 		return n.Keys[:]
-	case n.renewKeys == nil: // it comes often, and is asked again and again
+	case n.renewKeys == nil: // renewals are frequent: their keys are made once
 		n.renewKeys = n.Keys.ToRenew()
 	}
 	if len(args) > 1 {
@@ -243,8 +246,8 @@ func (n *Name) keysFor(s *driver.Script, args []string) []string {
 	return n.renewKeys[:3]
 }
 
-// sendScript notes a request; it goes out when the mutex is released. It is sent
-// after now was read, so now is a safe start for what it will prove.
+// sendScript makes a request, which the host sends when the mutex is released. now was
+// read before that, so a ttl in the answer may count from now.
 func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Instant, args []string, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
 	r := &Request{
 		Call:     n.callFor(s, args),
@@ -263,7 +266,8 @@ func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Ins
 	return r
 }
 
-// The errors and events of a process. publish.go makes the public ones of them.
+// These are the errors and events of a process. publish.go in package holdfast converts them to the
+// public ones.
 
 // Cause is why a lease was lost.
 type Cause string
@@ -279,7 +283,7 @@ const (
 	exportedAway Cause = "exported"
 )
 
-// Lost is how a lease ended without a release.
+// Lost is the error of a lease that ended without a release.
 type Lost struct {
 	Name   string
 	Token  int64
@@ -287,7 +291,8 @@ type Lost struct {
 	Reason string // given to Revoke or Steal
 }
 
-// Held is what a call gets that does not wait.
+// Held is the error of a call that does not wait, if the name is not free. Remaining is negative if
+// the lock key has no expiry.
 type Held struct {
 	Name              string
 	Owner             string
@@ -296,7 +301,8 @@ type Held struct {
 	Waiters           int
 }
 
-// AnotherKind means that the name is locked as another kind than was asked for.
+// AnotherKind means that the name has another kind. Kind and Size are those that the call asked for,
+// Answer has those in Redis.
 type AnotherKind struct {
 	Name   string
 	Kind   byte // of the id, see keyspace; 0: a mutex
@@ -310,7 +316,7 @@ type BadName struct{ Name, Reason string }
 // OtherTenure means that the tenure to steal from does not hold the name.
 type OtherTenure struct{ Name, Tenure, Holder string }
 
-// TooSlow means that a grant was over when its answer came.
+// TooSlow means that the ttl is too short for the round trip: grants were over when they arrived.
 type TooSlow struct {
 	Name           string
 	TTL, RoundTrip time.Duration
@@ -331,11 +337,11 @@ func (f *TooSlow) Error() string        { return "too slow" }
 func (f *TooFewReplicas) Error() string { return "too few replicas" }
 
 var (
-	// ErrOneByOne means that the names can't be asked for at once.
+	// ErrOneByOne means that one script cannot lock these names: lock them one by one.
 	ErrOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
-	// ErrNoLongerDue means that between our inspect and our lock another has begun the tick, or has
-	// set a schedule, or the tick is over.
+	// ErrNoLongerDue means that the tick cannot begin any more. After our inspect another process
+	// began it or set a schedule, or the tick was over.
 	ErrNoLongerDue = errors.New("holdfast: not due any more")
 
 	// ErrReserving means that an export has to wait for a renewal that is under way.
@@ -373,7 +379,8 @@ const (
 	sourceTurn   Source = "turn"
 )
 
-// Event is what has happened. It has the fields that its happening needs.
+// Event is one event of a Client. Its field What says which other fields are set: see publish.go in
+// package holdfast.
 type Event struct {
 	What      Happening
 	Name      string

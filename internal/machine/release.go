@@ -11,15 +11,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Leaving is what Release waits for. Without an unlock and a removal that is nothing.
+// Leaving says what the caller of Release waits for: Unlock, Removal, or nothing if both are nil.
 type Leaving struct {
-	Ended   *Ending  // the turn was over before
-	Removal *Removal // and this gives the name back
-	Unlock  *Request // the host gets its result for the turn
+	Ended   *Ending  // how the turn had ended before; nil: it had not
+	Removal *Removal // the cleanup that gives the name back
+	Unlock  *Request // the host gets its result by Answer, for the turn
 }
 
-// Release gives one share of a turn back. With the last one the name goes to the next waiter
-// here, lingers, or is given back.
+// Release gives one share of a turn back. After the last one the next local waiter gets a turn,
+// or the name lingers, or it is released in Redis.
 func (p *Process) Release(u *Turn, now clock.Instant) Leaving {
 	n, t := u.Local, u.Tenure
 	u.shares--
@@ -47,7 +47,8 @@ func (p *Process) Release(u *Turn, now clock.Instant) Leaving {
 	return Leaving{Unlock: n.unlocking}
 }
 
-// released ends the tenure that was left, and goes on with the fresh id.
+// released ends the tenure whose unlock is over, and continues with the fresh one, if any. err is
+// what Release returns.
 func (n *Name) released(err error, now clock.Instant) {
 	t, fresh := n.tenure, n.fresh
 	n.fresh, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
@@ -137,7 +138,7 @@ func (n *Name) unlockFailed(err error, since, now clock.Instant) {
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// tickReleasing repeats an unlock that is not answered, until the lock key must have
+// tickReleasing repeats an unlock that has no answer, until the lock key has certainly
 // expired.
 func (n *Name) tickReleasing(now clock.Instant) {
 	if r := n.unlocking; r != nil && now >= r.Sent.Add(r.Attempt) {
@@ -158,8 +159,8 @@ func (n *Name) tickReleasing(now clock.Instant) {
 	}
 }
 
-// sendRelease sends unlock. When callers are left, a fresh id of this process is
-// queued again by the same script.
+// sendRelease sends unlock. If blocking local waiters are left, the same script
+// queues a fresh id of this process.
 func (n *Name) sendRelease(now clock.Instant) {
 	t := n.tenure
 	t.setPhase(releasing)
@@ -184,8 +185,8 @@ func (n *Name) sendUnlock(now clock.Instant) {
 	n.askAt = 0
 }
 
-// unlockArgs leaves out what unlock takes for granted: each costs Redis more
-// than a look at a key does.
+// unlockArgs omits arguments that have their defaults: each argument costs Redis
+// more than the read of a key.
 func (n *Name) unlockArgs(id, fresh string) []string {
 	switch {
 	case fresh != "":
@@ -208,10 +209,10 @@ type cleanup struct {
 	coolUntil   clock.Instant // until when the name cools down; 0: it does not
 	wait        time.Duration // before the next try
 	timer       clock.Timer   // of the next try
-	asking      *Request      // the newest: a lock may have run after one before it
+	asking      *Request      // the newest; an older one proves nothing: a lock may have run after it
 	lockKeyOnly bool          // the lock key is done, not the queue
-	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
-	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
+	repeatAfter time.Duration // after its answer it is sent again, after this time; 0: it is not
+	confirmed   bool          // it was answered, and is sent again only because of repeatAfter
 	removal     *Removal      // what a call may wait for; nil: none does
 }
 
@@ -259,7 +260,7 @@ func (e *cleanup) updateCooldown(now clock.Instant) {
 
 func (e *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	switch {
-	case e.asking != r: // it was sent once more, or is dropped
+	case e.asking != r: // it was sent again, or the cleanup has ended
 		return
 	case err == nil && a.Word == "again":
 		e.send(now)
@@ -300,10 +301,9 @@ func (e *cleanup) end(now clock.Instant) {
 	e.p.removalProgress(e.call.Args[0])
 }
 
-// cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
-// answered in time the cancel goes out again and again though it is answered: TCP may
-// bring that lock later, by a connection which the client library has long closed, so
-// that its answer never comes.
+// cancelTenure cancels the id of a tenure that was given up, or has ended. If a lock of it had no
+// answer in time, the cancel is repeated even after its answer: TCP may still deliver that lock,
+// on a connection that the client library has long closed, so that its answer never comes.
 func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
 	if e := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
 		e.repeatAfter = time.Second
@@ -351,7 +351,7 @@ func (p *Process) coolDown(id string, n *Name, now, until clock.Instant) *cleanu
 	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.TTL)}, now)
 }
 
-// minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
+// minHoldEnd returns when the MinHold of an id is over; 0: it has none, or the cool-down has
 // begun.
 func (p *Process) minHoldEnd(id string) clock.Instant {
 	if t := p.tenures[id]; t != nil {
@@ -380,8 +380,8 @@ func (n *Name) endScript(id, fresh string, coolUntil, now clock.Instant) (*drive
 	return script.Unlock, n.unlockArgs(id, fresh)
 }
 
-// ShutDown ends all that the process has. It returns what undoes that in Redis, and what was
-// answered before but is to be sent once more.
+// ShutDown ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
+// clean up in Redis. repeats are cancels that were answered, and should run once more.
 func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	for _, n := range p.names {
 		calls = append(calls, n.endAll(now)...)
@@ -449,22 +449,24 @@ func (p *Process) cancelStaleID(id string, now clock.Instant) {
 	}
 }
 
-// nameOfID is the local name of an id that this process has given up, as far as it remembers.
+// nameOfID returns the local name of an id that this process has given up, or nil if it does not
+// remember the id.
 func (p *Process) nameOfID(id string) *Name {
 	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
 }
 
-// AwaitRemoval tells the host when Redis knows no more of an id that was given up.
+// AwaitRemoval makes the process call Host.Done with t when Redis stores nothing more of its id. t was
+// given up, see Abandon.
 func (p *Process) AwaitRemoval(t *Tenure) {
 	p.removals[t.ID] = t
 	p.removalProgress(t.ID)
 }
 
-// ForgetRemoval is called when nobody waits for that any more.
+// ForgetRemoval undoes AwaitRemoval: no call waits for it any more.
 func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.ID) }
 
-// removalProgress ends it when all locks of the id have been answered and its cancel, too.
-// Each of these calls it.
+// removalProgress calls Host.Done for a tenure in removals, when all its locks and its cancel
+// have been answered. It is called after each of these answers.
 func (p *Process) removalProgress(id string) {
 	t := p.removals[id]
 	if t == nil || t.phase < past || t.openLocks > 0 {

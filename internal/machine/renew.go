@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// renew sends a renewal, also if one is in flight. The next is due a sixth of the
-// ttl later, so two may fail before the deadline. One without an answer has failed by
-// then. A tenure that is over is not renewed: the next step ends it.
+// renew sends a renewal, also if one is in flight. The next one is due a sixth of the
+// ttl later, so two may fail before the deadline. A renewal without an answer at that
+// time has failed. renew does nothing for a tenure that is over: the next step ends it.
 func (n *Name) renew(t *Tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return
@@ -37,9 +37,9 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 	t.minHold.sent(t.renewal, now)
 }
 
-// SetOut is called when a renewal that waited for a pipeline leaves: its life begins now. It reports
-// false if it is not to be sent any more: the lock key is to end, by the waiter that stops, or by
-// an adopter.
+// SetOut is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
+// It returns false if the renewal must not be sent, because the tenure was released, ended or
+// exported meanwhile.
 func (r *Request) SetOut(now clock.Instant) bool {
 	t := r.Tenure
 	if t.phase != holding {
@@ -52,7 +52,7 @@ func (r *Request) SetOut(now clock.Instant) bool {
 	return true
 }
 
-// patienceToRenew is how long one renewal may take.
+// patienceToRenew returns how long one renewal may take: 50 ms to LongestRenewal.
 func (n *Name) patienceToRenew(t *Tenure, now clock.Instant) time.Duration {
 	return min(max(min(t.Ends().Sub(now), t.ttl/2), 50*time.Millisecond), LongestRenewal)
 }
@@ -176,8 +176,9 @@ func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.Jitter(backoff)))
 }
 
-// renewForRecalls asks Redis once a second whether another client waits, while a recall
-// would be missed and callers here go on.
+// renewForRecalls renews every 0.5 to 1 s while the subscription is broken and the name has
+// local waiters or lingers. A recall would be missed, but the answer to renew shows
+// whether another client waits.
 func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
 		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.Jitter(time.Second/2)))
@@ -215,10 +216,10 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	}
 }
 
-// subscribeAt is when a holder opens the subscription that it has no other use for:
-// its end shows that another server may be the master, long before a renewal
-// would. Brief leases open none, nor do those of a Cluster, where each name would
-// need its own.
+// subscribeAt returns when a holder subscribes only to notice a failover: 1 s after the
+// newest lock or renewal was sent. If the subscription breaks, another server may be
+// the master; a renewal would show that later. A lease that ends or is renewed within
+// 1 s opens none, nor does a Cluster, where each name would need its own.
 func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 	if n.sub.wanted || n.shard != "" {
 		return clock.Never
@@ -226,14 +227,14 @@ func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 	return t.expiry.Add(time.Second - t.ttl)
 }
 
-// renewAllSoon calls renewAll at once, or where that has just been done, soon:
-// half of the servers of a Cluster may answer and the other half not, again and
-// again.
+// renewAllSoon calls renewAll at once, or, if it has just run, a little later. If
+// half of the servers of a Cluster fail, the others answer after an error again
+// and again.
 func (p *Process) renewAllSoon(now clock.Instant) {
 	if p.renewedAllAt > now {
 		return // it is going to be
 	}
-	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // a tenth of Redis at most
+	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // at most a tenth of what Redis can do
 	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.TTL/6)))
 	p.Later(p.renewedAllAt, now, p.renewAll)
 }
@@ -260,13 +261,13 @@ func (p *Process) renewAll(now clock.Instant) {
 	}
 }
 
-// With Options.WaitReplicas a failover must not undo the answer that a caller got. So
-// a grant gives nothing until a renewal of it was acknowledged by enough
-// replicas, and a renewal prolongs nothing, and gives no tokens, unless it was.
-// The renewal and its WAIT travel on one connection: on another, WAIT speaks of
-// other writes. See docs/protocol.md.
+// With Options.WaitReplicas a failover must not undo a turn that a waiter got. So a
+// grant gives no turn until enough replicas have acknowledged a renewal of it. A
+// renewal moves the deadline, and its tokens are used, only if enough replicas have
+// acknowledged it. The renewal and its WAIT use one connection, because WAIT
+// covers only the writes of its own connection. See docs/protocol.md.
 
-// confirm renews a tenure that was granted, before anybody here gets a turn.
+// confirm renews a tenure that was granted, before a local waiter gets a turn.
 func (n *Name) confirm(t *Tenure, now clock.Instant) {
 	patience := n.p.Patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
@@ -321,16 +322,18 @@ func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	n.renewFailed(t, err, now)
 }
 
-// Check asks Redis whether a turn that has not ended has the name.
+// Check asks Redis whether a turn still holds the name. The turn must not have ended. The host gets
+// the result by Answer, and the request has HeldUntil.
 func (u *Turn) Check(now clock.Instant) *Request { return u.Local.check(u.Tenure, now) }
 
-// Prolong renews at once: it reserves at least that number of tokens, and extends a lease that is
-// not renewed by itself.
+// Prolong renews at once, and reserves at least that number of tokens. If extends is not 0, it is the
+// new ttl of a NoRenew lease. The turn must not have ended. The host gets the result by Answer.
 func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *Request {
 	return u.Local.renewNow(u.Tenure, now, tokens, extends)
 }
 
-// RenewNow renews, also where a renewal is under way: it may have run before the reason for this one.
+// RenewNow renews, also if a renewal is in flight: that one may have run before the reason for this
+// one. It does nothing if the tenure has ended.
 func (u *Turn) RenewNow(now clock.Instant) {
 	n, t := u.Local, u.Tenure
 	if n.p.Closed || t.phase != holding || n.tenure != t {
@@ -340,8 +343,9 @@ func (u *Turn) RenewNow(now clock.Instant) {
 	n.arm(now)
 }
 
-// Confirm asks Redis about each tenure that holds the name. One that is still sought asks when it has
-// been granted.
+// Confirm asks Redis about each tenure that holds the name, and returns these requests. The host gets
+// their results by Answer. A tenure that was not granted yet asks after its grant. Confirm returns
+// nil after Close.
 func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 	if p.Closed {
 		return nil
@@ -375,7 +379,7 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 
 func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
-	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
+	renews := t.renewal == r // it replaces a renewal, and is repeated like one
 	if renews {
 		t.renewal = nil
 	}
@@ -423,8 +427,8 @@ func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time
 	return r
 }
 
-// heldWithoutRenewal reports whether a turn has the name that is not renewed. Before it begins the tenure is
-// renewed as others are.
+// heldWithoutRenewal reports whether the name has a turn with NoRenew. Before the turn begins, the tenure
+// is renewed as others are.
 func (n *Name) heldWithoutRenewal() bool { return n.Kind.NoRenew && n.turn != nil }
 
 // stopRenewing: a turn that is not renewed needs no next renewal.
@@ -434,16 +438,16 @@ func (n *Name) stopRenewing(t *Tenure) {
 	}
 }
 
-// confirmHeld notes that Redis said so, to what was sent then. An answer to what was sent
-// before verifySince proves nothing.
+// confirmHeld notes that Redis confirmed the tenure, in the answer to a request sent at sent. A
+// request sent before verifySince proves nothing.
 func (t *Tenure) confirmHeld(sent clock.Instant) {
 	if sent >= t.verifySince {
 		t.failures, t.verifySince = 0, 0
 	}
 }
 
-// renewInterval is the longest time between two tries to renew, or to ask: a turn that is not renewed
-// may have a long ttl, and a question about it is repeated soon.
+// renewInterval returns the longest time between two tries to renew: ttl/6. With NoRenew it is the time
+// between two checks, and at most LongestRenewal, because the ttl may be long.
 func (n *Name) renewInterval(t *Tenure) time.Duration {
 	if n.heldWithoutRenewal() {
 		return min(t.ttl/6, LongestRenewal)

@@ -10,21 +10,21 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Subscriber is the subscription by which Redis reaches this process: one for a
-// Client, or one for each contended name in a Cluster. It is opened when
-// a caller first has to wait. It is part of the process.
+// Subscriber is the subscription by which Redis notifies this process: one for a
+// Client, or in a Cluster one for each contended name. It is opened when a local
+// waiter first has to wait, or a holder needs it: see lingering and subscribeAt.
 type Subscriber struct {
 	p       *Process
 	Channel string
-	first   *Name // in a Cluster: of the names that listen here, linked by Name.nextOnSub
+	first   *Name // in a Cluster: the first name that uses it; the others follow by Name.nextOnSub
 
 	wanted        bool
-	Confirmed     bool          // confirmed
-	failed        bool          // the newest attempt failed: it may be long until one does not
+	Confirmed     bool          // from confirmedAt on no push can be missed
+	failed        bool          // the newest attempt failed: a working one may take long
 	sentAt        clock.Instant // when the SUBSCRIBE of the present attempt was sent
 	confirmedAt   clock.Instant // when it was confirmed: what is pushed later arrives
-	attempt       int           // counts attempts: what an earlier one still delivers is dropped
-	resubscribing int           // the one that is to be renewed when it has lasted a second
+	attempt       int           // number of the newest attempt: pushes of earlier ones are ignored
+	resubscribing int           // the attempt that is replaced when it is 1 s old
 }
 
 // open opens the subscription, once.
@@ -40,8 +40,8 @@ func (s *Subscriber) confirmedBefore(sent clock.Instant) bool {
 	return s.Confirmed && s.confirmedAt <= sent
 }
 
-// resubscribe renews a subscription that the server does not seem to know, once a second
-// at most.
+// resubscribe replaces a subscription that the server does not seem to know, at most once a
+// second.
 func (s *Subscriber) resubscribe(now clock.Instant) {
 	if next := s.sentAt.Add(time.Second); now < next {
 		if s.resubscribing != s.attempt {
@@ -53,7 +53,7 @@ func (s *Subscriber) resubscribe(now clock.Instant) {
 	s.p.Host.Listen(s, true)
 }
 
-// resubscribeLater: the second is over. If another attempt has begun, that has a second of its own.
+// resubscribeLater resubscribes, unless a newer attempt has begun since.
 func (s *Subscriber) resubscribeLater(now clock.Instant) {
 	if s.attempt == s.resubscribing {
 		s.resubscribing = 0 // a timer of an earlier attempt may fire late, too
@@ -61,8 +61,8 @@ func (s *Subscriber) resubscribeLater(now clock.Instant) {
 	}
 }
 
-// OnBegin opens an attempt. What was measured on the last subscription counts no more: the next
-// one may be to another server with another clock.
+// OnBegin is called when an attempt to subscribe begins. It returns the attempt's number, for OnPush.
+// Clock pairs of the last subscription are dropped: the next server may have another clock.
 func (s *Subscriber) OnBegin(now clock.Instant) int {
 	s.attempt++
 	s.sentAt = now
@@ -77,15 +77,15 @@ func (s *Subscriber) OnBegin(now clock.Instant) int {
 	return s.attempt
 }
 
-// names yields the local names that listen here: in a Cluster, where each name has a
-// subscription and all may end at once, without visiting the others.
+// names yields the local names that use this subscription. In a Cluster it does not visit the
+// others, because thousands of subscriptions may end at once.
 func (s *Subscriber) names() func(yield func(*Name) bool) {
 	if s.p.sub == s {
 		return maps.Values(s.p.names)
 	}
 	return func(yield func(*Name) bool) {
 		for n := s.first; n != nil; {
-			next := n.nextOnSub // n may end, and be removed
+			next := n.nextOnSub // yield may remove n
 			if !yield(n) {
 				return
 			}
@@ -94,7 +94,7 @@ func (s *Subscriber) names() func(yield func(*Name) bool) {
 	}
 }
 
-// add adds a local name to those that listen here.
+// add adds a local name to those that use this subscription.
 func (s *Subscriber) add(n *Name) {
 	if n.nextOnSub = s.first; n.nextOnSub != nil {
 		n.nextOnSub.prevOnSub = n
@@ -102,7 +102,7 @@ func (s *Subscriber) add(n *Name) {
 	s.first = n
 }
 
-// remove takes it out, and ends the subscription with the last.
+// remove removes a local name. After the last one it closes the subscription.
 func (s *Subscriber) remove(n *Name) {
 	if n.prevOnSub != nil {
 		n.prevOnSub.nextOnSub = n.nextOnSub
@@ -118,8 +118,8 @@ func (s *Subscriber) remove(n *Name) {
 	}
 }
 
-// OnConfirm is called when the attempt is confirmed: from now on nothing that is pushed can be missed; what was pushed before is
-// asked for.
+// OnConfirm is called when the newest attempt is confirmed: from now on no push can be missed. Each
+// name asks Redis for what it may have missed before.
 func (s *Subscriber) OnConfirm(now clock.Instant) {
 	if s.p.Closed {
 		return
@@ -148,7 +148,7 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 	}
 }
 
-// OnBreak is called when the newest attempt has failed, or ended.
+// OnBreak is called when the newest attempt has failed, or its subscription has ended, with the error.
 func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 	if s.p.Closed {
 		return
@@ -159,7 +159,7 @@ func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 	was := s.Confirmed
 	s.failed = true
 	s.Confirmed = false
-	s.attempt++ // what it still delivers is dropped
+	s.attempt++ // its later pushes are ignored
 	if was {
 		s.p.Host.Note(Event{What: SubscriptionBroken, Err: err})
 	}
@@ -174,16 +174,17 @@ func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 			n.askAt = min(n.askAt, now.Add(n.pollInterval(n.seen.position)))
 		case t.phase == asked && t.foundHeld && !was:
 			if wire.Transient(err) {
-				break // it tries, until it can wait
+				break // it polls until it can subscribe
 			}
-			n.failed(err, now, now) // nobody may wait without it
+			n.failed(err, now, now) // without a subscription no waiter may join the queue
 		}
 		n.step(now)
 	}
 }
 
-// OnPush takes a push. A grant is trusted for one claim window. No other push is trusted
-// alone: each only makes known earlier what the next request would say.
+// OnPush takes a push. attempt is the number from OnBegin; pushes of an older attempt are ignored. A
+// grant is trusted for one claim window. No other push is trusted alone: it only causes an
+// earlier request.
 func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	if s.p.Closed || attempt != s.attempt {
 		return
@@ -195,7 +196,7 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 		return
 	}
 	if t.local.sub != s {
-		return // in a Cluster candidates of one name get each other's pushes, by other subscriptions than theirs
+		return // in a Cluster a candidate gets the pushes of other candidates for its name, too
 	}
 	switch m.Kind {
 	case "grant":
@@ -223,8 +224,8 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	}
 }
 
-// pollWhenPushed: we are the head, or near it, and the push says when to poll at the latest. An
-// answer that is still on its way may be older, and must not put that off.
+// pollWhenPushed: our id is the head, or in the front, and the push says when to poll at the latest.
+// A pending answer may be older, and must not delay that poll.
 func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	if m.Window < 0 {
 		return
@@ -243,11 +244,11 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	}
 }
 
-// askAgain: this process was silent when it was this id's turn, or another's of ours, so
-// it was taken out of the queue. It lives, and comes back to its place.
+// askAgain: this process was silent when one of its ids was the head, so the id was taken
+// out of the queue. The process lives, so the id comes back to its place.
 func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 	if n.tenure != t || t.phase != queued || n.Asking != nil {
-		t.requeue = true // the answer on its way may be older
+		t.requeue = true // the pending answer may be older
 		return
 	}
 	t.inQueue = false
@@ -256,8 +257,8 @@ func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 }
 
 // sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
-// their channel. The acquisitions of one name share one, which ends with the
-// last of them. Guarded by the core's mutex.
+// their channel. The local names of one name share one, which closes with the last of
+// them. The engine's mutex guards them.
 type sharedSubs map[string]*Subscriber
 
 func (all *sharedSubs) of(p *Process, suffix string) *Subscriber {

@@ -13,57 +13,57 @@ import (
 type phase int
 
 const (
-	asked     phase = iota // lock is on its way, or about to be
+	asked     phase = iota // lock was sent, or will be
 	queued                 // Redis said that it is in the queue
 	holding                // granted: this process has the name
 	releasing              // unlock was sent
-	over                   // ended by its deadline, its lease not released yet
-	past                   // ended; remembered for a while, see memory
+	over                   // ended by deadline, MaxHold, revocation or export; not released yet
+	past                   // ended; only its id is remembered for a while, see Process.end
 )
 
-// Tenure is one process's hold of a name in Redis, from asking to the end. All of it is guarded by
-// the engine's mutex, except the atomics. Methods about one phase stand in hold.go, renew.go and
-// release.go.
+// Tenure is one process's possession of a name in Redis, from the first request to the end. The
+// engine's mutex guards it, except the atomics. ask.go, hold.go, renew.go and release.go have the
+// methods about one phase.
 type Tenure struct {
 	ID    string
 	local *Name
 	phase phase
 
 	// While it is asked for.
-	firstSent    clock.Instant // the first request for this id was sent
-	clockPair    exchange      // newest answered request on the present subscription
+	firstSent    clock.Instant // when the first request for this id was sent
+	clockPair    exchange      // of the newest answer queued on the present subscription
 	arrival      int64         // in the queue, as the server gave it; 0: not in it yet
-	inQueue      bool          // Redis said that it is in the queue; a new place has no reason then
+	inQueue      bool          // Redis said so: if it inserts the id again, the server may have forgotten the subscription
 	foundHeld    bool          // a lock that does not wait found the name held
 	sentWait     bool          // a lock that waits was sent
-	mayRunLate   bool          // a lock was not answered in time, so it may run late; or left something, see outdatedLock
+	mayRunLate   bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
 	reservations int16         // renewals on their way that reserve tokens
 	openLocks    int           // locks whose answer has not come
-	lateGrantAt  clock.Instant // when the newest grant came that was over on arrival; 0: none since it was answered queued
-	pollBy       clock.Instant // when to poll, as the newest push said
-	requeue      bool          // and one said that it was taken out of the queue
+	lateGrantAt  clock.Instant // when a grant last arrived too late; 0: never since the newest answer queued
+	pollBy       clock.Instant // poll at that time at the latest, as the newest push said; 0: no push
+	requeue      bool          // a push said that the id was taken out of the queue
 	earlyRecall  bool          // a recall came before the answer that says we hold it
 
-	verifySince clock.Instant // since then Redis has to confirm that it is ours: a revocation was pushed, or a tenure that is not renewed was checked; 0: it need not
+	verifySince clock.Instant // a request sent since then must confirm that the name is ours, see confirmHeld; 0: no need
 
 	// While it is held.
 	deadline       atomic.Int64  // clock.Instant at which the holder must stop
-	expiry         clock.Instant // by when the lock key would expire if the script had run when it was sent; it lives longer by the way there
+	expiry         clock.Instant // when the lock key expires if the script ran at the moment it was sent; it lives longer by the time to get there
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
 	renewal        *Request      // in flight, or about to be
 	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
 	failures       int           // renewals in a row that were not answered, or by too few replicas
-	confirmed      bool          // enough replicas have the grant, or none are asked
-	Replicas       atomic.Int32  // that acknowledged what was renewed last
-	toppedUp       bool          // renewed because too little of the ttl was left for a turn
+	confirmed      bool          // enough replicas have the grant, or WaitReplicas is 0
+	Replicas       atomic.Int32  // how many acknowledged the last renewal
+	toppedUp       bool          // it was renewed, because too little of the ttl was left for a turn
 	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
 	servesUpTo     int64         // waiters up to this number still get a turn; 0: no recall yet
 	turns          int           // given so far
 	tokens         tokens.Blocks
 	minHold        minHold
-	unlocks        int // sent so far, cancels too, without those that have surely done nothing
+	unlocks        int // unlocks and cancels sent so far, except those that certainly changed nothing
 }
 
 // setPhase moves a tenure to its next phase.
@@ -83,11 +83,13 @@ type exchange struct {
 	server int64 // microseconds; 0: no pair
 }
 
-// pushStart is the start of the ttl that a pushed grant set at server time granted. There was no request, but what is known bounds it from below: the
-// newest answered request, plus what passed on the server since, less a
-// hundredth for clocks whose rates differ, see clock.Deadline; the first request for this id; the sending
-// of the SUBSCRIBE that the push came by. The latest of these is the best, and
-// it can't be later than now.
+// pushStart returns the start of the ttl that a pushed grant set at server time granted, in
+// microseconds. A push answers no request, so pushStart returns the latest of three lower bounds,
+// at most now:
+//   - when the first request for this id was sent;
+//   - when the SUBSCRIBE that delivered the push was sent: subscribed;
+//   - when the request of clockPair was sent, plus the server's time since then, less 1 % for clocks
+//     whose rates differ, see clock.Deadline.
 func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.Instant {
 	start := max(t.firstSent, subscribed)
 	if t.clockPair.server > 0 {
@@ -101,16 +103,16 @@ func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 // not if the only request for it was a lock that does not wait, and was refused.
 func (t *Tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
 
-// slack is the share of the ttl that is left: below zero it is over.
+// slack returns the share of the ttl that is left. It is negative after the deadline.
 func (t *Tenure) slack(now clock.Instant) float64 {
 	return float64(t.Ends().Sub(now)) / float64(max(t.ttl, 1))
 }
 
-// Ends is the deadline of the holder.
+// Ends returns the holder's deadline, without MaxHold: see Turn.Ends. It needs no mutex.
 func (t *Tenure) Ends() clock.Instant { return clock.Instant(t.deadline.Load()) }
 
-// isOver reports whether what is held has ended, by its deadline or by the MaxHold of its
-// turn, whether that was noticed yet or not. Then it is renewed no more.
+// isOver reports whether the deadline, or the MaxHold of the turn, has passed, although the phase
+// may still be holding. Such a tenure must not be renewed.
 func (t *Tenure) isOver(now clock.Instant) bool {
 	if u := t.local.turn; u != nil && u.Tenure == t {
 		return u.Over(now) != ""
@@ -118,7 +120,7 @@ func (t *Tenure) isOver(now clock.Instant) bool {
 	return now >= t.Ends()
 }
 
-// prolong notes a ttl that Redis confirmed. It never shortens one.
+// prolong moves the deadline: Redis confirmed a ttl that counts from start. It never moves it back.
 func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
 	d := clock.Deadline(start, ttl)
 	if d <= t.Ends() {
@@ -131,10 +133,9 @@ func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(tim
 	t.failures = 0
 }
 
-// alignRenewal is the beginning of the short span of time that a moment lies in:
-// what is due in one span is renewed at once and shares pipelines. Thousands of
-// renewals a second that each travel alone cost several times as much, here and
-// in Redis.
+// alignRenewal rounds a time down to a multiple of ttl/64, at most 100 ms, so that
+// renewals share pipelines. Thousands of single renewals a second cost several
+// times as much, here and in Redis.
 func alignRenewal(when clock.Instant, ttl time.Duration) clock.Instant {
 	return when - when%clock.Instant(max(1, min(ttl/64, 100*time.Millisecond)))
 }

@@ -21,13 +21,14 @@ type Waiter struct {
 	MinHold time.Duration // Mutex.MinHold
 	MaxHold time.Duration // Mutex.MaxHold
 	Grace   time.Duration // Mutex.Grace
-	Call    any           // what the host calls it
+	Call    any           // for the host: the process does not read it
 	listed  bool
 
 	prev, after *Waiter
 }
 
-// Failure is the newest error of the store, if it has not answered since; nil: it has.
+// Failure returns the newest error of the store for this name. It returns nil if the store has
+// answered since, or if w does not wait any more.
 func (w *Waiter) Failure() error {
 	if !w.listed || w.Local.failingSince == 0 {
 		return nil
@@ -80,7 +81,7 @@ func (q *localWaiters) remove(w *Waiter) {
 	}
 }
 
-// anyBlocking reports whether anybody here is willing to wait.
+// anyBlocking reports whether a waiter in this queue blocks.
 func (q *localWaiters) anyBlocking() bool { return q.n > q.tries }
 
 // admit puts a waiter at the end of the local queue.
@@ -123,7 +124,7 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	}
 }
 
-// Held is the error of a TryLock, from what is known here.
+// Held returns a *Held for a TryLock, from what this process knows. It does not ask Redis.
 func (n *Name) Held(now clock.Instant) error {
 	e := &Held{Name: n.Name, Waiters: n.waiters.n}
 	if t := n.tenure; t != nil && t.phase >= holding {
@@ -148,27 +149,29 @@ func (n *Name) heldBy(now clock.Instant) error {
 	}
 	if n.seen.queued {
 		e.Waiters = int(n.seen.position)
-		e.Remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
+	}
+	if e.Remaining >= 0 { // else the key has no expiry
+		e.Remaining = max(0, e.Remaining-now.Sub(n.seen.at))
 	}
 	return e
 }
 
-// A Multi asks for up to 100 names by one script first, which grants all of them
-// or none. For each name that is a lock of its own that does not wait,
-// with an id of its own: only the way there and back is shared. So each name handles
-// every answer as it does after a single lock. See
-// docs/protocol.md.
+// A Multi first asks for up to 100 names by one script, which grants all of them or
+// none. For each name this is a lock that does not wait, with an id of its own. Only
+// the round trip is shared, so each name handles its answer as that of a single lock.
+// See docs/protocol.md.
 
-// Group is several names that ask by one script. They are new: nobody here held these
-// names or wanted them. A name leaves the group with the first answer, or when nobody
-// wants it any more. Guarded by the core's mutex.
+// Group is several names that ask by one script. They are new: this process neither held
+// nor wanted them. A name leaves the group with its first answer, or when its waiter has
+// given up. The engine's mutex guards it.
 type Group struct {
 	p      *Process
 	names  []*Name
 	Asking *Request // the newest that was sent
 }
 
-// EnterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
+// EnterTogether makes a local name for each name, with one waiter, and asks for all of them by one
+// script. keys and waiters have the order of names. Unused must have returned nil for these names.
 func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *Group {
 	g := &Group{p: p}
 	for i, name := range names {
@@ -184,7 +187,8 @@ func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters [
 	return g
 }
 
-// Unused is nil where nobody in this process has to do with any of the names.
+// Unused returns nil if this process neither holds nor wants any of the names. Otherwise it returns
+// ErrOneByOne, or for a try a *Held if one of them is busy. After Close it returns wire.ErrClosed.
 func (p *Process) Unused(names []string, try bool, now clock.Instant) (err error) {
 	if p.Closed {
 		return wire.ErrClosed
@@ -228,8 +232,9 @@ func (g *Group) ask(now clock.Instant) {
 	g.p.Host.Send(g.Asking)
 }
 
-// ShareOf is what an answer of multi_lock says of the name at i: its own grant,
-// or how it stands with the one that is not to be had, and "passed" of the others.
+// ShareOf returns the part of an answer of multi_lock that is about the name at i,
+// from 0, of n names. If one name is not free, that name gets the answer about its
+// holder, and the others get "passed". The error says that the answer has a wrong length.
 func ShareOf(reply []string, i, n int) ([]string, error) {
 	switch {
 	case len(reply) >= 2 && reply[0] == "not all":

@@ -1,0 +1,25 @@
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+)
+
+// What is known of a holder gets older, but a key without an expiry stays one.
+func TestHeldAgesButForNoExpiry(t *testing.T) {
+	p, _ := newTestProcess(Settings{})
+	for pttl, want := range map[time.Duration]time.Duration{
+		-time.Millisecond: -time.Millisecond,
+		time.Second:       0,
+		time.Minute:       58 * time.Second,
+	} {
+		for _, queued := range []bool{false, true} {
+			n := &Name{p: p, Name: "n", Kind: p.plain, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
+			if got := n.heldBy(clock.Instant(3 * time.Second)).(*Held).Remaining; got != want {
+				t.Errorf("pttl %v, queued %v: %v remain, want %v", pttl, queued, got, want)
+			}
+		}
+	}
+}
