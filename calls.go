@@ -70,7 +70,7 @@ func (c *core) eval(ctx context.Context, r *machine.Request) ([]string, error) {
 	switch {
 	case r.Part != nil:
 		return c.nodes[r.Part.Node].eval(ctx, r.Call)
-	case r.WholeOnly:
+	case r.NoFallback:
 		return c.store.Eval(ctx, r.Call)
 	}
 	return call.Eval(ctx, c.store, r.Call)

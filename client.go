@@ -231,7 +231,7 @@ func (c *core) sendRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.process.Closed {
 		n := min(c.batch(), len(c.renewals))
 		now := c.clock.Now()
-		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *machine.Request) bool { return !r.SetOut(now) })
+		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *machine.Request) bool { return !r.MarkSent(now) })
 		c.renewals = c.renewals[n:]
 		if len(batch) == 0 {
 			continue

@@ -67,7 +67,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		return nil, err
 	}
 	if n.Kind.Shared() {
-		return nil, machine.ErrNotShared(n.Name, "Lease.Eval")
+		return nil, machine.MutexOnly(n.Name, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (l *Lease) Export() (string, error) {
 	case lacks != nil:
 		return "", lacks
 	case u.Local.Kind.Shared():
-		return "", machine.ErrNotShared(l.Name(), "Export")
+		return "", machine.MutexOnly(l.Name(), "Export")
 	case u.Local.Kind.NoRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released:
@@ -66,7 +66,7 @@ func (l *Lease) Export() (string, error) {
 
 // giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
 // has set out meanwhile: what it reserves is unknown before its answer.
-func (c *core) giveAway(u *machine.Turn) (given machine.GivenAway, err error) {
+func (c *core) giveAway(u *machine.Turn) (given machine.ExportedState, err error) {
 	for range 4 {
 		if err := c.ensure(context.Background(), u, 1); err != nil { // a token tells of all that ran before it
 			return given, err
@@ -97,7 +97,7 @@ func (c *core) awaitReservations(u *machine.Turn) {
 }
 
 // export ends a turn and forgets its tenure: nobody here may end that any more.
-func (c *core) export(u *machine.Turn) (given machine.GivenAway, err error) {
+func (c *core) export(u *machine.Turn) (given machine.ExportedState, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	given, err = c.process.Export(u, c.clock.Exact())

@@ -50,7 +50,7 @@ func (c *core) publicEvent(e *machine.Event) Event {
 		return Queued{Name: e.Name, Position: e.Position, Holder: e.Holder, Remaining: e.Remaining, Joined: e.Joined}
 	case machine.TurnGranted:
 		return Granted{Name: e.Name, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Kind), At: time.Now(), Source: Source(e.Source)}
-	case machine.RecalledName:
+	case machine.NameRecalled:
 		return Recalled{Name: e.Name}
 	case machine.LeaseReleased:
 		return Released{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: time.Now()}

@@ -12,7 +12,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, to phase) *Tenure {
-		t := &Tenure{ID: id, local: &Name{p: p, Kind: p.plain}}
+		t := &Tenure{ID: id, local: &Name{p: p, Kind: p.defaultKind}}
 		t.setPhase(to)
 		return t
 	}

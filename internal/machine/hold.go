@@ -16,15 +16,15 @@ import (
 // mutex guards it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
 // a program may drop both. renew.go has the requests about a turn, kind.go has the terms.
 type Turn struct {
-	Local       *Name
-	Tenure      *Tenure
-	Token       int64
-	since       clock.Instant
-	until       clock.Instant // its end by MaxHold; 0: no MaxHold
-	grace       time.Duration // how long the lock key is kept after until, for work that is stopping
-	releaseDone *Removal      // gives the name back after the end; nil: not started
-	shares      int
-	Ended       atomic.Pointer[Ending]
+	Local   *Name
+	Tenure  *Tenure
+	Token   int64
+	since   clock.Instant
+	until   clock.Instant // its end by MaxHold; 0: no MaxHold
+	grace   time.Duration // how long the lock key is kept after until, for work that is stopping
+	removal *Removal      // gives the name back after the end; nil: not started
+	shares  int
+	Ended   atomic.Pointer[Ending]
 }
 
 // Ending is how a turn ended.
@@ -141,8 +141,8 @@ func (u *Turn) CheckUnshared() error {
 	return nil
 }
 
-// GivenAway is what the adopter of an exported lease has to know.
-type GivenAway struct {
+// ExportedState is what the adopter of an exported lease has to know.
+type ExportedState struct {
 	Last  int64  // the highest token that the tenure has reserved
 	Leads bool   // it is the term of an Election
 	Value string // of a term: its newest value
@@ -151,7 +151,7 @@ type GivenAway struct {
 // Export ends a turn and forgets its tenure; Redis keeps the lock key. It fails if the turn has ended,
 // if several leases share it, or before MinHold has passed. It returns ErrReserving while a renewal
 // that reserves tokens has no answer.
-func (p *Process) Export(u *Turn, now clock.Instant) (given GivenAway, err error) {
+func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err error) {
 	n, t := u.Local, u.Tenure
 	if e := u.HasEnded(now); e != nil {
 		return given, e.Err
@@ -326,7 +326,7 @@ func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == over {
 		u.Local.releaseEnded(u, now)
 		if u.Announces() { // after the answer: until then Redis says that this candidate leads
-			u.releaseDone.of = u
+			u.removal.of = u
 		}
 	}
 }
@@ -337,7 +337,7 @@ func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 // releaseEnded gives back the name of a turn that has already ended.
 func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
 	n.p.end(u.Tenure, now)
-	u.releaseDone = n.cleanUp(u.Tenure, now)
+	u.removal = n.cleanUp(u.Tenure, now)
 }
 
 // require notes that no other client may get the name before until.

@@ -109,8 +109,8 @@ func (k *Kind) newest() string {
 	return k.Owner
 }
 
-// ErrNotShared returns the error of a method, what, that works only for a Mutex.
-func ErrNotShared(name, what string) error {
+// MutexOnly returns the error of a method, what, that works only for a Mutex.
+func MutexOnly(name, what string) error {
 	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
 }
 

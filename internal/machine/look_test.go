@@ -27,7 +27,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{15 * time.Second, true, 130},
 	} {
 		p, _ := newTestProcess(Settings{TTL: way.ttl})
-		local := &Name{p: p, Kind: p.plain, sub: &Subscriber{p: p, Confirmed: true}}
+		local := &Name{p: p, Kind: p.defaultKind, sub: &Subscriber{p: p, Confirmed: true}}
 		holder := keyspace.NewID(p.idHead, p.Random, local.Kind.tail)
 		if way.shared {
 			local.Kind = p.SharedKind(keyspace.Reader, 1, WholeCapacity)

@@ -47,7 +47,7 @@ type Name struct {
 
 	unlocking       *Request      // unlock in flight
 	fresh           *Tenure       // the tenure whose id this unlock queues; nil: none
-	releaseDone     *Turn         // the turn whose Release waits for unlock; nil: none
+	awaitedTurn     *Turn         // the turn whose Release waits for unlock; nil: none
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	Place           *ballot.Place // on a quorum: where it asks from
 	group           *Group        // it asks as part of this group; nil: alone
@@ -66,8 +66,8 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 	}
 	key := name
 	if own != nil {
-		p.lastOwn++
-		key += "\x00" + strconv.FormatInt(p.lastOwn, 36) // no name has a control character
+		p.lastDedicated++
+		key += "\x00" + strconv.FormatInt(p.lastDedicated, 36) // no name has a control character
 	}
 	n := p.names[key]
 	if n == nil {
@@ -75,7 +75,7 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 		if err != nil {
 			return nil, &BadName{name, err.Error()}
 		}
-		n = p.newName(key, name, k, cmp.Or(own, p.plain))
+		n = p.newName(key, name, k, cmp.Or(own, p.defaultKind))
 		n.askAt = p.Host.NotBefore(name)
 	} else if w.Try && n.busy() {
 		return nil, n.Held(now)
@@ -340,7 +340,7 @@ func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
 func (n *Name) recalled(t *Tenure) {
 	if t.servesUpTo == 0 && !n.Kind.Shared() {
 		t.servesUpTo = max(1, n.admitted)
-		n.p.Host.Note(Event{What: RecalledName, Name: n.Name})
+		n.p.Host.Note(Event{What: NameRecalled, Name: n.Name})
 	}
 }
 
@@ -432,7 +432,7 @@ func (n *Name) arm(now clock.Instant) {
 		}
 	case releasing:
 		at(t.goneBy())
-		if n.releaseDone != nil {
+		if n.awaitedTurn != nil {
 			at(n.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {

@@ -88,7 +88,7 @@ func (y *play) after(in input) string {
 func (y *play) setOut() {
 	for _, r := range y.all[y.setOff:] {
 		if r.Unsent {
-			r.SetOut(y.now)
+			r.MarkSent(y.now)
 		}
 	}
 	y.setOff = len(y.all)

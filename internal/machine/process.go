@@ -18,16 +18,16 @@ import (
 // have those about one phase, about waiters and about kinds.
 type Process struct {
 	Settings
-	Host     Host
-	Random   func() uint64
-	ClientID string // the first part of each id of this Client
-	idHead   string
-	plain    *Kind // of calls with the owner and the ttl of the Client
-	Schedule clock.Schedule
+	Host        Host
+	Random      func() uint64
+	ClientID    string // the first part of each id of this Client
+	idHead      string
+	defaultKind *Kind // of calls with the owner and the ttl of the Client
+	Schedule    clock.Schedule
 
 	Closed         bool
 	names          map[string]*Name         // by key: the name; for a dedicated or shared kind the name and a number
-	lastOwn        int64                    // the newest of these numbers
+	lastDedicated  int64                    // the newest of these numbers
 	tenures        map[string]*Tenure       // by id: those that are neither past nor exported
 	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.Shrunk
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
@@ -45,7 +45,7 @@ type Process struct {
 	noPushUntil    clock.Instant            // until then waiters poll: the server refused to publish
 	cleanups       map[*cleanup]struct{}
 	cancels        memory.Bounded[*cleanup] // by id: the one that cancels it
-	removals       map[string]*Tenure       // by id: given up, and a call waits until Redis forgets it
+	awaitedIDs     map[string]*Tenure       // by id: given up, and a call waits until Redis forgets it
 	LateCleanups   []driver.Call            // they undo locks that were answered after Close
 }
 
@@ -101,14 +101,14 @@ func New(s Settings, h Host, random func() uint64) *Process {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		plain:       &Kind{Owner: s.Owner, TTL: s.TTL, tail: keyspace.Tail(s.TTL, s.Owner), lingers: true},
+		defaultKind: &Kind{Owner: s.Owner, TTL: s.TTL, tail: keyspace.Tail(s.TTL, s.Owner), lingers: true},
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
 		byFormerID:  make(map[string]*Tenure),
 		cleanups:    make(map[*cleanup]struct{}),
 		minHolds:    make(map[string]clock.Instant),
-		removals:    make(map[string]*Tenure),
+		awaitedIDs:  make(map[string]*Tenure),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
 		endedIDs:    memory.For[*Name]{Limit: 1 << 12},
 		exportedIDs: memory.For[*Name]{Limit: 1 << 12},
@@ -145,21 +145,21 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 // only what was asked: the state at that time decides what the answer means. ask.go, renew.go and
 // release.go have the methods that take answers.
 type Request struct {
-	Call      driver.Call
-	Local     *Name
-	Tenure    *Tenure       // the owner of the id; nil for a cleanup and a repair
-	minTTL    time.Duration // of a renewal: the ttl for the lock key, if longer than Kind.TTL
-	Part      *ballot.Call  // of a quorum: the call to one node; else nil
-	Sent      clock.Instant // read before it was sent: a ttl in the answer counts from here
-	Attempt   time.Duration
-	Waits     bool          // there was a blocking local waiter when it was made
-	Unsent    bool          // a renewal that waits for a pipeline, see SetOut
-	reserving bool          // it counts in Tenure.reservations
-	WholeOnly bool          // it needs all keys: no fall-back to the lock key only
-	extendBy  time.Duration // by Lease.Extend: the new ttl; else 0
-	HeldUntil clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
-	OnAnswer  func(r *Request, a wire.Answer, err error, now clock.Instant)
-	Parts     []*Request // the locks that this call carries, one for each name: see Group
+	Call       driver.Call
+	Local      *Name
+	Tenure     *Tenure       // the owner of the id; nil for a cleanup and a repair
+	minTTL     time.Duration // of a renewal: the ttl for the lock key, if longer than Kind.TTL
+	Part       *ballot.Call  // of a quorum: the call to one node; else nil
+	Sent       clock.Instant // read before it was sent: a ttl in the answer counts from here
+	Attempt    time.Duration
+	Waits      bool          // there was a blocking local waiter when it was made
+	Unsent     bool          // a renewal that waits for a pipeline, see SetOut
+	reserving  bool          // it counts in Tenure.reservations
+	NoFallback bool          // it needs all keys: no fall-back to the lock key only
+	extendBy   time.Duration // by Lease.Extend: the new ttl; else 0
+	HeldUntil  clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
+	OnAnswer   func(r *Request, a wire.Answer, err error, now clock.Instant)
+	Parts      []*Request // the locks that this call carries, one for each name: see Group
 
 	Acked, Connected int // replicas: of a renewal with WaitReplicas
 }
@@ -351,14 +351,14 @@ var (
 		"now the name is free or has another holder")
 )
 
-// Happening is what an event is about.
-type Happening int
+// EventType is what an event is about.
+type EventType int
 
 // What can happen.
 const (
-	Queueing Happening = iota
+	Queueing EventType = iota
 	TurnGranted
-	RecalledName
+	NameRecalled
 	LeaseReleased
 	LeaseLost
 	Renewed
@@ -382,7 +382,7 @@ const (
 // Event is one event of a Client. Its field What says which other fields are set: see publish.go in
 // package holdfast.
 type Event struct {
-	What      Happening
+	What      EventType
 	Name      string
 	Token     int64
 	Kind      byte

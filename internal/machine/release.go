@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Leaving says what the caller of Release waits for: Unlock, Removal, or nothing if both are nil.
-type Leaving struct {
+// ReleaseResult says what the caller of Release waits for: Unlock, Removal, or nothing if both are nil.
+type ReleaseResult struct {
 	Ended   *Ending  // how the turn had ended before; nil: it had not
 	Removal *Removal // the cleanup that gives the name back
 	Unlock  *Request // the host gets its result by Answer, for the turn
@@ -20,31 +20,31 @@ type Leaving struct {
 
 // Release gives one share of a turn back. After the last one the next local waiter gets a turn,
 // or the name lingers, or it is released in Redis.
-func (p *Process) Release(u *Turn, now clock.Instant) Leaving {
+func (p *Process) Release(u *Turn, now clock.Instant) ReleaseResult {
 	n, t := u.Local, u.Tenure
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
 		if t.phase == over && u.shares == 0 {
 			n.releaseEnded(u, now)
 		}
-		l := Leaving{Ended: e}
+		l := ReleaseResult{Ended: e}
 		if now < t.Ends() {
-			l.Removal = u.releaseDone
+			l.Removal = u.removal
 		}
 		return l
 	}
 	if u.shares > 0 {
-		return Leaving{}
+		return ReleaseResult{}
 	}
 	u.finish(wire.ErrReleased, now)
 	n.turn = nil
 	n.step(now)
 	if t.phase != releasing {
-		return Leaving{}
+		return ReleaseResult{}
 	}
-	n.releaseDone = u
+	n.awaitedTurn = u
 	n.arm(now)
-	return Leaving{Unlock: n.unlocking}
+	return ReleaseResult{Unlock: n.unlocking}
 }
 
 // released ends the tenure whose unlock is over, and continues with the fresh one, if any. err is
@@ -60,8 +60,8 @@ func (n *Name) released(err error, now clock.Instant) {
 
 // finishRelease answers the call of Release that waits for the unlock.
 func (n *Name) finishRelease(err error) {
-	if u := n.releaseDone; u != nil {
-		n.releaseDone = nil
+	if u := n.awaitedTurn; u != nil {
+		n.awaitedTurn = nil
 		n.p.Host.Answer(u, err)
 	}
 }
@@ -145,7 +145,7 @@ func (n *Name) tickReleasing(now clock.Instant) {
 		n.unlocking = nil
 		n.unlockFailed(wire.ErrNoAnswer, r.Sent, now)
 	}
-	if n.releaseDone != nil && now >= n.releaseDeadline {
+	if n.awaitedTurn != nil && now >= n.releaseDeadline {
 		n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
 	if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
@@ -212,7 +212,7 @@ type cleanup struct {
 	asking      *Request      // the newest; an older one proves nothing: a lock may have run after it
 	lockKeyOnly bool          // the lock key is done, not the queue
 	repeatAfter time.Duration // after its answer it is sent again, after this time; 0: it is not
-	confirmed   bool          // it was answered, and is sent again only because of repeatAfter
+	answered    bool          // it was answered, and is sent again only because of repeatAfter
 	removal     *Removal      // what a call may wait for; nil: none does
 }
 
@@ -248,7 +248,7 @@ func (e *cleanup) send(now clock.Instant) {
 	e.p.Schedule.Stop(&e.timer)
 	e.updateCooldown(now)
 	e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
-	e.asking.Call.Keys, e.asking.WholeOnly = e.call.Keys, e.lockKeyOnly
+	e.asking.Call.Keys, e.asking.NoFallback = e.call.Keys, e.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
@@ -272,7 +272,7 @@ func (e *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 		return
 	case err == nil && e.repeatAfter > 0:
 		c := e.p
-		e.confirmed = true
+		e.answered = true
 		c.removalProgress(e.call.Args[0])
 		c.Schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
 		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
@@ -319,7 +319,7 @@ func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 		return p.coolDown(id, n, now, minHold)
 	}
 	if e := p.cancels.Of(id); e != nil { // a lock may have run after it
-		e.until, e.confirmed = now.Add(protocol.QueueTTL), false
+		e.until, e.answered = now.Add(protocol.QueueTTL), false
 		e.send(now)
 		return e
 	}
@@ -393,7 +393,7 @@ func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	}
 	for e := range p.cleanups {
 		e.updateCooldown(now)
-		if e.confirmed {
+		if e.answered {
 			repeats = append(repeats, e.call)
 		} else { // its answer may not come in time
 			calls = append(calls, e.call)
@@ -458,24 +458,24 @@ func (p *Process) nameOfID(id string) *Name {
 // AwaitRemoval makes the process call Host.Done with t when Redis stores nothing more of its id. t was
 // given up, see Abandon.
 func (p *Process) AwaitRemoval(t *Tenure) {
-	p.removals[t.ID] = t
+	p.awaitedIDs[t.ID] = t
 	p.removalProgress(t.ID)
 }
 
 // ForgetRemoval undoes AwaitRemoval: no call waits for it any more.
-func (p *Process) ForgetRemoval(t *Tenure) { delete(p.removals, t.ID) }
+func (p *Process) ForgetRemoval(t *Tenure) { delete(p.awaitedIDs, t.ID) }
 
 // removalProgress calls Host.Done for a tenure in removals, when all its locks and its cancel
 // have been answered. It is called after each of these answers.
 func (p *Process) removalProgress(id string) {
-	t := p.removals[id]
+	t := p.awaitedIDs[id]
 	if t == nil || t.phase < past || t.openLocks > 0 {
 		return
 	}
-	if e := p.cancels.Of(id); e != nil && !e.confirmed {
+	if e := p.cancels.Of(id); e != nil && !e.answered {
 		return
 	}
-	delete(p.removals, id)
+	delete(p.awaitedIDs, id)
 	p.Host.Done(t)
 }
 

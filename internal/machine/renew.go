@@ -37,10 +37,10 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 	t.minHold.sent(t.renewal, now)
 }
 
-// SetOut is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
+// MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
 // It returns false if the renewal must not be sent, because the tenure was released, ended or
 // exported meanwhile.
-func (r *Request) SetOut(now clock.Instant) bool {
+func (r *Request) MarkSent(now clock.Instant) bool {
 	t := r.Tenure
 	if t.phase != holding {
 		return false
@@ -148,7 +148,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.Jitter(50*time.Millisecond)))
 		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
-	case err == nil && n.endedThere(t, a, now):
+	case err == nil && n.endedInRedis(t, a, now):
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.Word)
@@ -185,8 +185,8 @@ func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	}
 }
 
-// endedThere ends a tenure if the answer says that it is over in Redis, and reports whether it does.
-func (n *Name) endedThere(t *Tenure, a wire.Answer, now clock.Instant) bool {
+// endedInRedis ends a tenure if the answer says that it is over in Redis, and reports whether it does.
+func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	switch a.Word {
 	case "lost", "stolen":
 		n.lose(t, a, now)
@@ -395,7 +395,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 			if a.PTTL >= 0 { // else another client removed the expiry
 				r.HeldUntil = clock.Deadline(r.Sent, a.PTTL)
 			}
-		case err == nil && n.endedThere(t, a, now):
+		case err == nil && n.endedInRedis(t, a, now):
 		case err == nil:
 			err = fmt.Errorf("held was answered %q", a.Word)
 		}

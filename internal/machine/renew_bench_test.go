@@ -20,7 +20,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		local := p.newName(name, name, k, p.plain)
+		local := p.newName(name, name, k, p.defaultKind)
 		local.tenure = p.newTenure(local)
 		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, now
 		held[i] = local.tenure

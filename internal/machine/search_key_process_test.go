@@ -84,7 +84,7 @@ func (k *keyMaker) subscriber(s *Subscriber) {
 }
 
 func (k *keyMaker) localName(n *Name) {
-	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.releaseDone != nil)
+	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.awaitedTurn != nil)
 	for c := n.waiters.first; c != nil; c = c.after {
 		k.bits(true, c.Try)
 	}
@@ -92,7 +92,7 @@ func (k *keyMaker) localName(n *Name) {
 	k.due(n.askAt)
 	k.at(n.failingSince)
 	k.num(n.seen.position)
-	if n.releaseDone != nil {
+	if n.awaitedTurn != nil {
 		k.due(n.releaseDeadline)
 	}
 	if n.tenure != nil {
@@ -176,7 +176,7 @@ func (k *keyMaker) turn(u *Turn) {
 	if k.known(unsafe.Pointer(u)) {
 		return
 	}
-	k.bits(u.Ended.Load() != nil, u.releaseDone != nil, u.Local.turn == u)
+	k.bits(u.Ended.Load() != nil, u.removal != nil, u.Local.turn == u)
 	if u.Ended.Load() == nil {
 		k.at(max(u.since, k.now.Add(-k.w.bounds.hold)))
 	}
@@ -192,7 +192,7 @@ func (k *keyMaker) request(r *Request) {
 	k.code(f)
 	k.text(r.Call.Script.Name)
 	k.args(r)
-	k.bits(r.Unsent, r.reserving, r.WholeOnly, r.Local.listed)
+	k.bits(r.Unsent, r.reserving, r.NoFallback, r.Local.listed)
 	k.at(r.Sent)
 	k.at(r.Sent.Add(r.Attempt))
 	if r.Tenure != nil {
@@ -231,7 +231,7 @@ func (k *keyMaker) cleanup(e *cleanup) {
 	k.args(&Request{Call: e.call})
 	k.num(int64(min(e.until.Sub(k.now), 8*grid) / time.Millisecond))
 	k.delay(e.wait)
-	k.bits(e.lockKeyOnly, e.confirmed, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
+	k.bits(e.lockKeyOnly, e.answered, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
 	k.num(int64(e.repeatAfter))
 	if e.asking != nil {
 		k.request(e.asking)

@@ -226,7 +226,7 @@ func (pr *searchProc) ShowDetails()                   {}
 func (pr *searchProc) flush() {
 	w := pr.w
 	for _, r := range pr.renewals {
-		if r.SetOut(w.now) {
+		if r.MarkSent(w.now) {
 			w.net = append(w.net, &message{kind: requestMessage, proc: pr.n, call: r.Call, r: r})
 		}
 	}

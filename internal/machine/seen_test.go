@@ -16,7 +16,7 @@ func TestHeldAgesButForNoExpiry(t *testing.T) {
 		time.Minute:       58 * time.Second,
 	} {
 		for _, queued := range []bool{false, true} {
-			n := &Name{p: p, Name: "n", Kind: p.plain, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
+			n := &Name{p: p, Name: "n", Kind: p.defaultKind, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
 			if got := n.heldBy(clock.Instant(3 * time.Second)).(*Held).Remaining; got != want {
 				t.Errorf("pttl %v, queued %v: %v remain, want %v", pttl, queued, got, want)
 			}

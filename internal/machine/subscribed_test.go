@@ -18,7 +18,7 @@ func listened(t *testing.T, names int, semaphores bool) (p *Process, h *recorder
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := p.plain
+		own := p.defaultKind
 		if semaphores {
 			own = p.SharedKind(keyspace.Permits, 1, 1)
 			all = append(all, p.newName(name+"\x00", name, k, own))

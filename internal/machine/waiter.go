@@ -175,7 +175,7 @@ type Group struct {
 func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *Group {
 	g := &Group{p: p}
 	for i, name := range names {
-		n := p.newName(name, name, keys[i], p.plain)
+		n := p.newName(name, name, keys[i], p.defaultKind)
 		n.admit(waiters[i], now)
 		n.tenure, n.group = p.newTenure(n), g
 		g.names = append(g.names, n)

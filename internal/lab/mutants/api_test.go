@@ -31,7 +31,7 @@ var apiMutants = []mutant{
 	{guard: "apart: a deadline by its own ttl", file: "internal/machine/kind.go", name: "TestDedicated",
 		edits: []string{"return &Kind{Owner: owner, TTL: ttl, tail", "return &Kind{Owner: owner, TTL: p.Settings.TTL, tail"}},
 	{guard: "apart: a line of its own", file: "internal/machine/name.go", name: "TestDedicatedInQueue",
-		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastOwn, 36)", "\t\t_ = strconv.FormatInt(p.lastOwn, 36)"}},
+		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastDedicated, 36)", "\t\t_ = strconv.FormatInt(p.lastDedicated, 36)"}},
 }
 
 // serverMutants are the guards of the HTTP API.

@@ -35,7 +35,7 @@ var attackMutants = []mutant{
 	{guard: "a cancel goes out behind an unlock where an earlier lock may come", file: "internal/machine/name.go", name: "TestLockArrivesBehindItsUnlock",
 		edits: []string{"if held && t.mayRunLate {", "if held && false {"}},
 	{guard: "close: what was answered is owed to nobody", file: "internal/machine/release.go", name: "TestCloseOwesNoEcho",
-		edits: []string{"if e.confirmed {", "if false {"}},
+		edits: []string{"if e.answered {", "if false {"}},
 	{guard: "close: but it goes out once more", file: "close.go", name: "TestLockArrivesBehindItsCancel",
 		edits: []string{"\tc.repeatCancels(ctx, repeats)\n", "\t_ = repeats\n"}},
 	{guard: "and not for ever", file: "internal/machine/release.go", name: "TestLockArrivesBehindItsCancel",

@@ -3,7 +3,7 @@ package mutants
 // electionMutants are the guards of elections and of several names.
 var electionMutants = []mutant{
 	{guard: "election: a candidate is a line of its own", file: "internal/machine/name.go", name: "TestCandidatesOfOneProcess",
-		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastOwn, 36)", "\t\t_ = strconv.FormatInt(p.lastOwn, 36)"}},
+		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastDedicated, 36)", "\t\t_ = strconv.FormatInt(p.lastDedicated, 36)"}},
 	{guard: "election: no lingering", file: "internal/machine/name.go", name: "TestResignedDoesNotLinger",
 		edits: []string{" || !n.Kind.lingers", ""}},
 	{guard: "election: a resignation is announced", file: "internal/machine/kind.go", name: "TestElectionIsAnnounced",

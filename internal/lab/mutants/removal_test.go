@@ -11,7 +11,7 @@ var removalMutants = []mutant{
 	{guard: "goodbye: a lock in flight counts", file: "internal/machine/release.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{" || t.openLocks > 0", ""}},
 	{guard: "goodbye: its cancel is answered", file: "internal/machine/release.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"e != nil && !e.confirmed", "e != nil && false"}},
+		edits: []string{"e != nil && !e.answered", "e != nil && false"}},
 	{guard: "goodbye: what an unlock queues counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"case t.phase == releasing && n.fresh != nil:", "case false:"}},
 	{guard: "goodbye: a grant that was not confirmed counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
