@@ -99,15 +99,15 @@ func TestQuorumRenewalsAreBatched(t *testing.T) {
 	})
 }
 
-// Held is a node on which another has each name. It notes when it was asked, and whether the
+// busy is a node on which another has each name. It notes when it was asked, and whether the
 // caller comes back.
-type Held struct {
+type busy struct {
 	*distant
 	asked []time.Duration
 	waits []bool
 }
 
-func (s *Held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+func (s *busy) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name != "quorum_lock" {
 		return s.distant.Eval(ctx, call)
 	}
@@ -123,8 +123,8 @@ func (s *Held) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 func TestQuorumLockBehindATryIsMarkedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		first := &Held{distant: nodes[0]}
-		stores[0], stores[1], stores[2] = first, &Held{distant: nodes[1]}, &Held{distant: nodes[2]}
+		first := &busy{distant: nodes[0]}
+		stores[0], stores[1], stores[2] = first, &busy{distant: nodes[1]}, &busy{distant: nodes[2]}
 		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*away)
 		defer cancel()
@@ -139,6 +139,8 @@ func TestQuorumLockBehindATryIsMarkedAtOnce(t *testing.T) {
 			t.Errorf("Lock: %v, want that it waits", err)
 		}
 		try.Wait()
+		first.mu.Lock()
+		defer first.mu.Unlock()
 		if len(first.asked) < 3 || first.waits[0] || !first.waits[1] || first.asked[1] != away || first.asked[2] < 2*away+25*time.Millisecond {
 			t.Errorf("polled at %v, with a mark: %v", first.asked, first.waits)
 		}

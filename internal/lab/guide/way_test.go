@@ -1,4 +1,4 @@
-package promises_test
+package guide_test
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 )
 
 // A free Lock goes a short way: no more functions, in no more packages, than a reader can follow.
-// `go test -v -run TestWayOfALock ./internal/lab/promises` prints them.
+// `go test -v -run TestWayOfALock ./internal/lab/guide` prints them.
 func TestWayOfALock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the library with counters, which takes a while")
