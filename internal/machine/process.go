@@ -14,8 +14,9 @@ import (
 )
 
 // Process is the state machine of one Client. It is not safe for concurrent use: the engine's mutex
-// guards it, and all that it refers to. process.go has the methods about all names. The other files
-// have those about one phase, about waiters and about kinds.
+// guards it, and all that it refers to. process.go has the methods about all names, name.go those about
+// one. ask.go, hold.go, renew.go and release.go have those of one phase, waiter.go and kind.go those
+// about waiters and kinds.
 type Process struct {
 	Settings
 	Host        Host
@@ -143,7 +144,7 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 
 // Request is one script call. Its answer may come after seconds, twice or never. The request stores
 // only what was asked: the state at that time decides what the answer means. ask.go, renew.go and
-// release.go have the methods that take answers.
+// release.go have the methods that take answers, kind.go those about kinds.
 type Request struct {
 	Call       driver.Call
 	Local      *Name
