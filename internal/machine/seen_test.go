@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -17,8 +18,9 @@ func TestHeldAgesButForNoExpiry(t *testing.T) {
 	} {
 		for _, queued := range []bool{false, true} {
 			n := &Name{p: p, Name: "n", Kind: p.defaultKind, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
-			if got := n.heldBy(clock.Instant(3 * time.Second)).(*Held).Remaining; got != want {
-				t.Errorf("pttl %v, queued %v: %v remain, want %v", pttl, queued, got, want)
+			err := n.heldBy(clock.Instant(3 * time.Second))
+			if held, ok := errors.AsType[*Held](err); !ok || held.Remaining != want {
+				t.Errorf("pttl %v, queued %v: %+v, want that %v remain", pttl, queued, err, want)
 			}
 		}
 	}
