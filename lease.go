@@ -267,9 +267,6 @@ func (c *core) release(lease *Lease) error {
 		}
 		c.unlock()
 		c.awaitRelease(given)
-		if l.Ended == nil {
-			return nil
-		}
 		return endError(l.Ended)
 	}
 	done := c.newWaiter(false) // for its channel

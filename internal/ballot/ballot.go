@@ -1,7 +1,6 @@
 package ballot
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -404,5 +403,3 @@ func (b *Ballot) yield(place *Place, a wire.Answer, now clock.Instant) {
 func (b *Ballot) pause() time.Duration {
 	return shortestPause + b.Random(longestPause-shortestPause)
 }
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

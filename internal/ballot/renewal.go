@@ -25,7 +25,7 @@ func (p *renewal) begin() {
 	p.answers = tally.NewAnswers(len(b.nodes))
 	s, args := script.QuorumHeld, []string{r.ID, b.ID}
 	if r.Kind == Renew {
-		s, args = script.QuorumRenew, []string{r.ID, itoa(p.tenure.token), b.ID}
+		s, args = script.QuorumRenew, []string{r.ID, wire.Itoa(p.tenure.token), b.ID}
 		p.tenure.expiry = max(p.tenure.expiry, r.Sent.Add(r.Place.TTL))
 	}
 	for i := range b.nodes {
@@ -83,7 +83,7 @@ func (p *renewal) repair(node int, now clock.Instant) {
 		return
 	}
 	p.answers.Of[node].Word = "" // once
-	p.b.send(node, script.QuorumRepair, t.place, []string{t.id, itoa(t.token), p.b.ID}, now, p.b.Attempt, p)
+	p.b.send(node, script.QuorumRepair, t.place, []string{t.id, wire.Itoa(t.token), p.b.ID}, now, p.b.Attempt, p)
 }
 
 // repaired undoes a repair that came too late.

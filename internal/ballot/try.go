@@ -30,7 +30,7 @@ func (t *try) begin() {
 	b, r := t.b, t.request
 	t.tenure.try, t.votes = t, tally.New(len(b.nodes), b.need)
 	t.timer = clock.Timer{Fire: t.decide}
-	args := []string{r.ID, itoa(max(protocol.TokensPerMicrosecond*r.Wall, b.seen+1)), b.ID, "0"}
+	args := []string{r.ID, wire.Itoa(max(protocol.TokensPerMicrosecond*r.Wall, b.seen+1)), b.ID, "0"}
 	if r.Waits {
 		args[3] = wire.Millis(b.afterPoll())
 	}
@@ -78,7 +78,7 @@ func (t *try) heldBy(node int, holder string, now clock.Instant) {
 
 // raise asks a node that gave a lower token than T to reserve tokens from T on.
 func (t *try) raise(node int, now clock.Instant) {
-	args := []string{t.tenure.id, itoa(t.votes.Of[node].Token), itoa(t.votes.Token)}
+	args := []string{t.tenure.id, wire.Itoa(t.votes.Of[node].Token), wire.Itoa(t.votes.Token)}
 	t.b.send(node, script.QuorumRaise, t.tenure.place, args, now, t.b.Attempt, t)
 }
 

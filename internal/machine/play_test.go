@@ -27,7 +27,7 @@ type play struct {
 	waiters map[string]*Waiter
 	tenure  *Tenure    // the first, where a test follows it
 	all     []*Request // sent so far
-	setOff  int        // so many of them have left
+	setOff  int        // how many of them have left
 	heard   []string   // since the last input
 }
 
@@ -208,7 +208,7 @@ func inWords(err error) string {
 	return err.Error()
 }
 
-// enter makes a caller wait, who begins with "try" if it does not.
+// enter adds a waiter with that label. If the label begins with "try", it does not wait for a holder.
 func enter(who string) input {
 	return func(y *play) { y.enter(&Waiter{Call: who, Try: strings.HasPrefix(who, "try")}) }
 }

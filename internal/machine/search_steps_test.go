@@ -226,9 +226,9 @@ func (w *world) runs(m *message) {
 	}
 }
 
-// left notes an id that has come into the lock key or the queue when its process had ended it, by
-// a run of which no answer tells it. It may stay there for a ttl, or until it is pushed:
-// docs/protocol.md says so.
+// left notes an id that a script has put into the lock key or the queue after its process had ended
+// it. The process gets no answer from that script. So the id may stay for a ttl, or until Redis
+// pushes it, see docs/protocol.md.
 func (w *world) left(p int, id string) {
 	pr := w.procs[p]
 	ended := pr.dead || pr.p.tenures[id] == nil || pr.p.tenures[id].phase >= releasing

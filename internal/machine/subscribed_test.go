@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// listened is a process in a Cluster with so many names, each with one local name of a Mutex or
-// two of a Semaphore.
+// listened returns a process in a Cluster. It has that number of names: for each there is one local
+// name of a Mutex, or two of a Semaphore.
 func listened(t *testing.T, names int, semaphores bool) (p *Process, h *recorder, all []*Name) {
 	t.Helper()
 	p, h = newTestProcess(Settings{Sharded: true})

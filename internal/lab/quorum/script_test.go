@@ -176,7 +176,7 @@ func TestQuorumScriptRaise(t *testing.T) {
 	}
 }
 
-// renew prolongs and never makes the lock key anew; repair makes it, and takes it from
+// renew prolongs and never makes the lock key again; repair makes it, and takes it from
 // nobody.
 func TestQuorumScriptRenewRepair(t *testing.T) {
 	n := startNode(t, redistest.Options{})

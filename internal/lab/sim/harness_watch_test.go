@@ -336,7 +336,7 @@ func (w *Watch) check(name string) {
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
 			if w.holder(name) == h.tenure {
-				continue // a late duplicate of its lock has made the lock key anew
+				continue // a late duplicate of its lock has made the lock key again
 			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
 				w.broken("S3: %s still believes in %s %v after it was lost", h.Process.Owner, name, left)

@@ -340,7 +340,7 @@ func TestMinHoldHeadIsNotified(t *testing.T) {
 }
 
 // Two in one process, the first longer than its least time: for the second the life
-// of the lock key is secured anew.
+// of the lock key is secured again.
 func TestMinHoldTwoInOneTenure(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

@@ -211,7 +211,7 @@ func TestDowngradeClearsQ(t *testing.T) {
 					s.Do("ZADD", queue, strconv.FormatFloat(test.score, 'f', 0, 64), former)
 				}
 				if test.deletesL {
-					s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 1 }) // or it makes the lock key anew
+					s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 1 }) // or it makes the lock key again
 					s.Do("DEL", lock)
 				}
 				time.Sleep(1200 * time.Millisecond)

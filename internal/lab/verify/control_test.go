@@ -25,7 +25,7 @@ type Control struct {
 	Why      string // what is predicted
 	Scenario string
 	Peer     client.Peer // the lock, where it is not holdfast
-	Sees     Checker     // speaks of it, when it is told that nothing is to be lost
+	Sees     Checker     // reports it where the check is that nothing may be lost
 	Right    client.Peer // in the same scenario it breaks nothing
 }
 

@@ -97,7 +97,7 @@ func Main(pipes string, args []string) error {
 		now = Now()
 		first = g.orders.take()
 	}
-	if g.orders.ended || len(first) == 0 || first[0].verb != orderHold {
+	if g.orders.ended || first[0].verb != orderHold {
 		return nil
 	}
 	if !g.mayStart(first, now) {
@@ -189,7 +189,7 @@ func (g *process) obey(o order) {
 	}
 }
 
-// poll does what is due now, and returns the time until the next look. The orders that have come
+// poll does what is due now, and returns the time until the next poll. The orders that have come
 // until now count, however late this guard gets to them. Their end means that no process keeps the
 // lease.
 func (g *process) poll(now Instant) time.Duration {
