@@ -56,7 +56,7 @@ type HeldError struct {
 	Foreign   bool          // held by a client of another library
 	Cooldown  bool          // in cool-down after Owner's hold: not held and not available yet, see Mutex.MinHold
 	Remaining time.Duration // until its expiry in Redis; negative if it has none
-	Waiters   int           // processes in the queue
+	Waiters   int           // processes in the queue; if this process has the name, its own calls that wait
 }
 
 func (e *HeldError) Error() string {

@@ -62,7 +62,7 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 
 // noteContended notes that others want a name.
 func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
-	if n.GoAlone(); b.contended == nil || len(b.contended) >= maxContended {
+	if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
 	}
 	b.contended[n.Name] = true

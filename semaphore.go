@@ -94,7 +94,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
 func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error) {
 	size := s.size.Load()
 	if n < 1 || n > MaxSize {
-		return nil, machine.TooMany(s.name, int64(n), size)
+		return nil, machine.SizeError(s.name, int64(n), size)
 	}
 	c := s.client.core
 	return c.acquireShared(ctx, s.client, s.name, c.process.SharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)

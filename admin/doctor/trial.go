@@ -50,7 +50,7 @@ func (t *trial) facts() []string {
 const trialTTL = time.Minute
 
 func (t *trial) id() string {
-	return keyspace.NewID(t.client+".", t.d.random, keyspace.Tail(trialTTL, keyspace.CleanOwner(t.d.options.Owner)))
+	return keyspace.NewID(t.client+".", t.d.random, keyspace.Suffix(trialTTL, keyspace.CleanOwner(t.d.options.Owner)))
 }
 
 func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {

@@ -40,25 +40,25 @@ func NewClientID(random func() uint64) string {
 	return idEncoding.EncodeToString(b[:])
 }
 
-// NewID makes an id. head is the Client and a dot, tail is of [Tail] or [SharedTail]. The
+// NewID makes an id. prefix is the Client and a dot, suffix is of [Suffix] or [SharedSuffix]. The
 // nonce is random and not counted: a cloned machine must not repeat it.
-func NewID(head string, random func() uint64, tail string) string {
+func NewID(prefix string, random func() uint64, suffix string) string {
 	var nonce [8]byte
 	binary.LittleEndian.PutUint64(nonce[:], random())
 	var room [128]byte // most ids are shorter
-	id := append(room[:0], head...)
+	id := append(room[:0], prefix...)
 	id = idEncoding.AppendEncode(id, nonce[:])
-	id = append(id, tail...)
+	id = append(id, suffix...)
 	return string(id)
 }
 
-// Tail is what the ids of a Mutex end with. owner must be clean.
-func Tail(ttl time.Duration, owner string) string {
+// Suffix is what the ids of a Mutex end with. owner must be clean.
+func Suffix(ttl time.Duration, owner string) string {
 	return "." + strconv.FormatInt(ttl.Milliseconds(), 10) + "|" + owner
 }
 
-// SharedTail is what the ids of a shared kind end with. owner must be clean.
-func SharedTail(ttl time.Duration, letter byte, weight int64, owner string) string {
+// SharedSuffix is what the ids of a shared kind end with. owner must be clean.
+func SharedSuffix(ttl time.Duration, letter byte, weight int64, owner string) string {
 	return "." + strconv.FormatInt(ttl.Milliseconds(), 10) + "." + string(rune(letter)) + strconv.FormatInt(weight, 10) + "|" + owner
 }
 

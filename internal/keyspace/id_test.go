@@ -27,8 +27,8 @@ func TestNewIDsAreRead(t *testing.T) {
 	n := uint64(0)
 	random := func() uint64 { n++; return n * 0x9e3779b97f4a7c15 }
 	client := NewClientID(random)
-	first := NewID(client+".", random, Tail(time.Minute, "o"))
-	second := NewID(client+".", random, SharedTail(time.Minute, Writer, 1<<30, "o"))
+	first := NewID(client+".", random, Suffix(time.Minute, "o"))
+	second := NewID(client+".", random, SharedSuffix(time.Minute, Writer, 1<<30, "o"))
 	if got, _ := ParseID(first); got != (ID{Client: client, TTL: time.Minute, Owner: "o"}) {
 		t.Errorf("%q reads as %+v", first, got)
 	}
@@ -113,7 +113,7 @@ func FuzzOwners(f *testing.F) {
 	f.Add("host:1")
 	f.Add("a|b\nc")
 	f.Fuzz(func(t *testing.T, owner string) {
-		id := NewID("client.", func() uint64 { return 7 }, Tail(time.Second, CleanOwner(owner)))
+		id := NewID("client.", func() uint64 { return 7 }, Suffix(time.Second, CleanOwner(owner)))
 		if got, ok := ParseID(id); !ok || got.TTL != time.Second {
 			t.Fatalf("owner %q breaks the id: %+v, %v", owner, got, ok)
 		}

@@ -73,7 +73,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.Asking = nil
 	}
 	asking := n.tenure == t && t.phase <= queued
-	ended := t.phase == releasing || t.phase == past // it may have run after the unlock or the cancel
+	givenBack := t.phase == releasing || t.phase == ended // it may have run after the unlock or the cancel
 	switch {
 	case err != nil:
 		_, refused := wire.AsServerError(err)
@@ -84,14 +84,14 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 				n.failed(err, r.Sent, now)
 			}
 			n.step(now)
-		} else if ended && !refused {
+		} else if givenBack && !refused {
 			n.p.cancelTenure(t, now)
 		}
 		return
 	case a.Word == "granted":
 		n.lockGranted(r, a, now)
 		return
-	case ended && (a.Word == "queued" || a.Word == "again"):
+	case givenBack && (a.Word == "queued" || a.Word == "again"):
 		n.p.cancelID(t.ID, n, now)
 		return
 	case !asking:
@@ -120,7 +120,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "other kind":
 		n.otherKind(a)
 	case "too many":
-		n.tooMany(a)
+		n.sizeExceeded(a)
 	default:
 		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
 	}
@@ -144,7 +144,7 @@ func (n *Name) refusedUnwritten(t *Tenure, err error) {
 		return
 	}
 	t.openLocks--
-	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 && n.fresh != t {
+	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 && n.successor != t {
 		t.sentWait = false
 	}
 }
@@ -283,7 +283,7 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
 	case asked, queued:
-		if n.fresh == t { // the unlock that queued it has run
+		if n.successor == t { // the unlock that queued it has run
 			n.released(nil, now)
 		}
 		n.begin(t, g, now)
@@ -298,10 +298,10 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 				n.recalled(t)
 			}
 		}
-	case releasing, past:
+	case releasing, ended:
 		p.cancelID(t.ID, n, now)
 		return
-	case over:
+	case unreleased:
 		return
 	}
 	n.step(now)

@@ -105,7 +105,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 		{name: "but no id that it does not remember", beats: []beat{
 			{confirmed, ""},
 			{enter("b"), "lock #1 wait 0"},
-			{func(y *play) { answer("lock", queuedBy(y.p.idHead+"BBBBBBBBBBB.15000|clone"))(y) }, ""},
+			{func(y *play) { answer("lock", queuedBy(y.p.idPrefix+"BBBBBBBBBBB.15000|clone"))(y) }, ""},
 		}},
 		{name: "nor one that is over and not released", beats: []beat{
 			{confirmed, ""},

@@ -10,15 +10,19 @@
 // the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] says how a name
 // is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
-//	          waiter              granted                  nobody left, or recalled
-//	nothing ----------> asked ------------------> holding ------------------------> releasing
-//	   ^                  | held: listen, lock again |  ^                               |
-//	   |                  | queued                   |  | granted (pushed or answered)  | released
-//	   |                  v                          |  |                               |
-//	   |               queued -----------------------|--+<------- a fresh id is queued -+
-//	   |                  | all waiters gave up      |                                  |
-//	   +------- cancel ---+              lost, over: a new id if waiters are left       |
-//	   +--------------------------------------------------------------------------------+
+//	          waiter          granted             nobody left, or recalled
+//	(no id) ---------> asked ----------> holding -------------------------> releasing
+//	                     |                ^   |                                  |
+//	              queued |        granted |   | deadline, MaxHold,               | released,
+//	                     v                |   | revoked, exported                | not held
+//	                   queued ------------+   v                                  v
+//	                     |              unreleased --------------------------> ended
+//	                     |                          Release, or Grace            ^
+//	                     +-------------------------------------------------------+
+//	                       all waiters gave up (asked, too), or lost (holding)
+//
+// A tenure only moves forward. If waiters are left at its end, the name begins the next tenure, with
+// another id: its successor, whose id unlock queued, or one that is asked for.
 //
 // Most inputs change the state and then call Name.step, which decides what to do next. Name.arm
 // sets the timer for what is due later.

@@ -56,8 +56,8 @@ func (u *Turn) finish(err error, now clock.Instant) {
 func (u *Turn) noteEnd(err error, now clock.Instant) {
 	p := u.Local.p
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
-		ended := min(now, u.Ends()) // at its deadline, however late that was noticed
-		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: ended.Sub(u.since), Kind: u.Local.Kind.Letter, At: ended})
+		end := min(now, u.Ends()) // at its deadline, however late that was noticed
+		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Local.Kind.Letter, At: end})
 		return
 	}
 	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
@@ -76,33 +76,33 @@ func (u *Turn) setHoldLimits(w *Waiter, now clock.Instant) {
 
 // Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports
 // whether Redis keeps the lock key for it; if not, renew first. e is not nil if the turn has ended.
-func (u *Turn) Share(least time.Duration) (confirmed bool, e *Ending) {
+func (u *Turn) Share(minHold time.Duration) (confirmed bool, e *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return false, e
 	}
 	u.shares++
-	if least == 0 {
+	if minHold == 0 {
 		return true, nil
 	}
-	until := u.since.Add(least)
+	until := u.since.Add(minHold)
 	u.Tenure.minHold.require(until)
 	return until <= u.Tenure.minHold.confirmedUntil, nil
 }
 
 // DropMinHold takes back the MinHold of one Share whose call gets no lease.
-func (u *Turn) DropMinHold(least time.Duration) {
+func (u *Turn) DropMinHold(minHold time.Duration) {
 	h := &u.Tenure.minHold
-	if i := slices.Index(h.asks, u.since.Add(least)); i >= 0 {
-		h.asks = slices.Delete(h.asks, i, i+1)
+	if i := slices.Index(h.ends, u.since.Add(minHold)); i >= 0 {
+		h.ends = slices.Delete(h.ends, i, i+1)
 		h.until = 0
-		for _, until := range h.asks {
+		for _, until := range h.ends {
 			h.until = max(h.until, until)
 		}
 	}
 }
 
 // Waive drops every MinHold of the turn, because no work was done under it.
-func (u *Turn) Waive() { u.Tenure.minHold.until, u.Tenure.minHold.asks = 0, nil }
+func (u *Turn) Waive() { u.Tenure.minHold.until, u.Tenure.minHold.ends = 0, nil }
 
 // Ends returns when the holder must stop: at its deadline, or earlier by MaxHold.
 func (u *Turn) Ends() clock.Instant {
@@ -167,7 +167,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 	}
 	p.exportedIDs.Add(t.ID, n, now, n.Kind.TTL+time.Minute)
 	delete(p.tenures, t.ID)
-	t.setPhase(over)
+	t.setPhase(unreleased)
 	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
 	u.shares = 0 // so that no Release ends what is exported
 	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
@@ -232,7 +232,7 @@ func (n *Name) source(w *Waiter) Source {
 // under way that could shorten it.
 type minHold struct {
 	until          clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
-	asks           []clock.Instant // the end of each MinHold that a lease asked for
+	ends           []clock.Instant // the end of each MinHold that a lease asked for
 	confirmedUntil clock.Instant   // the lock key lives until then, as Redis confirmed last
 	goneBy         clock.Instant   // when the lock key has certainly expired, if its ttl is the longest minTTL sent
 	plainRenewal   bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
@@ -298,9 +298,9 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	n.turn = nil
 	if u == nil {
 		n.p.end(t, now)
-		n.cleanUp(t, now)
+		n.startRemoval(t, now)
 	} else {
-		t.setPhase(over)
+		t.setPhase(unreleased)
 		n.tenure, n.lingerUntil = nil, 0
 		n.p.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
@@ -323,7 +323,7 @@ func (n *Name) releaseEndedLater(u *Turn, after time.Duration, now clock.Instant
 
 // graceOver gives the name back, unless Release has.
 func (u *Turn) graceOver(now clock.Instant) {
-	if u.Tenure.phase == over {
+	if u.Tenure.phase == unreleased {
 		u.Local.releaseEnded(u, now)
 		if u.Announces() { // after the answer: until then Redis says that this candidate leads
 			u.removal.of = u
@@ -337,11 +337,11 @@ func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 // releaseEnded gives back the name of a turn that has already ended.
 func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
 	n.p.end(u.Tenure, now)
-	u.removal = n.cleanUp(u.Tenure, now)
+	u.removal = n.startRemoval(u.Tenure, now)
 }
 
 // require notes that no other client may get the name before until.
 func (h *minHold) require(until clock.Instant) {
-	h.asks = append(h.asks, until)
+	h.ends = append(h.ends, until)
 	h.until = max(h.until, until)
 }

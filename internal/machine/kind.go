@@ -19,13 +19,13 @@ import (
 // share a local name, its tenure and its id. An id has one owner, one ttl and one weight, so
 // each call that differs in these has a kind and a local name of its own, with one waiter.
 type Kind struct {
-	Owner   string        // label of its tenures
-	TTL     time.Duration // how long the lock key lives after each grant and renewal
-	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew; the process sends held instead of renew
-	lingers bool          // an idle tenure is kept for a while
-	First   *FirstLock    // replaces the script lock; nil: lock is sent
-	Term    *electionTerm // of an Election; nil: it is no term
-	tail    string        // what its ids end with
+	Owner    string        // label of its tenures
+	TTL      time.Duration // how long the lock key lives after each grant and renewal
+	NoRenew  bool          // only Extend prolongs a turn, see Mutex.NoRenew; the process sends held instead of renew
+	lingers  bool          // an idle tenure is kept for a while
+	First    *FirstLock    // replaces the script lock; nil: lock is sent
+	Term     *electionTerm // of an Election; nil: it is no term
+	idSuffix string        // what its ids end with
 
 	// A lock of a shared kind has a capacity, and each holder takes a part of it, its weight.
 	// Its tenure has one turn, and is not recalled.
@@ -57,7 +57,7 @@ type electionTerm struct {
 
 // DedicatedKind returns the kind of a call with its own owner or ttl.
 func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
-	return &Kind{Owner: owner, TTL: ttl, tail: keyspace.Tail(ttl, owner)}
+	return &Kind{Owner: owner, TTL: ttl, idSuffix: keyspace.Suffix(ttl, owner)}
 }
 
 // CandidateKind returns the kind of a candidate of an Election. Its value is the owner in its ids.
@@ -71,7 +71,7 @@ func (p *Process) CandidateKind(value string) *Kind {
 func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
 		Owner: p.Owner, TTL: p.TTL, Letter: letter, weight: weight, capacity: capacity,
-		tail: keyspace.SharedTail(p.TTL, letter, weight, p.Owner),
+		idSuffix: keyspace.SharedSuffix(p.TTL, letter, weight, p.Owner),
 	}
 }
 
@@ -145,10 +145,10 @@ func (k *Kind) keysToRenew(keys *keyspace.Keys, id string) []string {
 // Renews reports whether a script prolongs a tenure.
 func Renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
-// tooMany: the waiter asks for more permits than the semaphore has.
-func (n *Name) tooMany(a wire.Answer) {
+// sizeExceeded: the waiter asks for more permits than the semaphore has.
+func (n *Name) sizeExceeded(a wire.Answer) {
 	n.notInRedis()
-	n.reject(TooMany(n.Name, n.Kind.weight, a.Capacity))
+	n.reject(SizeError(n.Name, n.Kind.weight, a.Capacity))
 }
 
 // noteSize warns, once for each size of a name, that the semaphore in Redis has another size than
@@ -180,8 +180,8 @@ func (n *Name) notInRedis() {
 	}
 }
 
-// TooMany is the error of a call that asks for more permits than there are.
-func TooMany(name string, n, size int64) error {
+// SizeError is the error of a call that asks for more permits than there are.
+func SizeError(name string, n, size int64) error {
 	return fmt.Errorf("%w: asked for %d of %s, which has %d", wire.ErrSize, n, name, size)
 }
 
@@ -225,15 +225,15 @@ func (n *Name) askSmaller(now clock.Instant) {
 // by Revoke or Steal is stored under it.
 func (n *Name) replaceID(letter byte, weight int64) {
 	k, t := n.Kind, n.tenure
-	head := t.ID[:len(t.ID)-len(k.tail)]
+	head := t.ID[:len(t.ID)-len(k.idSuffix)]
 	k.Letter, k.weight = letter, weight
-	k.tail = keyspace.SharedTail(k.TTL, letter, weight, k.Owner)
+	k.idSuffix = keyspace.SharedSuffix(k.TTL, letter, weight, k.Owner)
 	k.Shrunk.formerIDs = append(k.Shrunk.formerIDs, t.ID)
 	k.Shrunk.LastErr = nil
 	k.Shrunk.replacing = true
 	delete(n.p.tenures, t.ID)
 	n.p.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
-	t.ID = head + k.tail
+	t.ID = head + k.idSuffix
 	n.p.tenures[t.ID] = t
 }
 
@@ -292,7 +292,7 @@ func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
 	if _, refused := wire.AsServerError(err); refused {
 		return
 	}
-	if t.phase == past {
+	if t.phase == ended {
 		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
 		n.p.cancelTenure(t, now)
 		return

@@ -28,7 +28,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 	} {
 		p, _ := newTestProcess(Settings{TTL: way.ttl})
 		local := &Name{p: p, Kind: p.defaultKind, sub: &Subscriber{p: p, Confirmed: true}}
-		holder := keyspace.NewID(p.idHead, p.Random, local.Kind.tail)
+		holder := keyspace.NewID(p.idPrefix, p.Random, local.Kind.idSuffix)
 		if way.shared {
 			local.Kind = p.SharedKind(keyspace.Reader, 1, WholeCapacity)
 		}

@@ -46,7 +46,7 @@ type Name struct {
 	renewKeys        []string // keys of renew, made once
 
 	unlocking       *Request      // unlock in flight
-	fresh           *Tenure       // the tenure whose id this unlock queues; nil: none
+	successor       *Tenure       // the tenure whose id this unlock queues; nil: none
 	awaitedTurn     *Turn         // the turn whose Release waits for unlock; nil: none
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	Place           *ballot.Place // on a quorum: where it asks from
@@ -143,9 +143,9 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	n.step(now)
 	switch {
 	case !p.Queue || n.waiters.n > 0 || t == nil:
-	case t.phase == releasing && n.fresh != nil: // its unlock queues another
-		return n.fresh
-	case t.phase == past || t.phase == releasing: // releasing: it was not confirmed yet
+	case t.phase == releasing && n.successor != nil: // its unlock queues another
+		return n.successor
+	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
 		return t
 	}
 	return nil
@@ -217,14 +217,14 @@ func (n *Name) giveUp(t *Tenure, now clock.Instant) {
 }
 
 func (p *Process) newTenure(n *Name) *Tenure {
-	t := &Tenure{ID: keyspace.NewID(p.idHead, p.Random, n.Kind.tail), local: n}
+	t := &Tenure{ID: keyspace.NewID(p.idPrefix, p.Random, n.Kind.idSuffix), local: n}
 	p.tenures[t.ID] = t
 	return t
 }
 
-// end makes a tenure past: from now on its id is only remembered.
+// end makes a tenure ended: from now on its id is only remembered.
 func (p *Process) end(t *Tenure, now clock.Instant) {
-	if t.phase == past {
+	if t.phase == ended {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
@@ -236,7 +236,7 @@ func (p *Process) end(t *Tenure, now clock.Instant) {
 	p.rememberMinHold(t, now)
 	delete(p.tenures, t.ID)
 	held := t.phase >= holding
-	t.setPhase(past)
+	t.setPhase(ended)
 	if held && t.mayRunLate { // an earlier lock may still run
 		p.cancelTenure(t, now)
 	}

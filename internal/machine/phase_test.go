@@ -18,8 +18,8 @@ var ways = []struct {
 	{"holding", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1")}},
 	{"idle", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1"), release("a")}},
 	{"releasing", []input{enter("a"), answer("lock", granted(1, 8)), pushed("recall", "#1"), release("a")}},
-	{"over", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1"), sleep(14900 * time.Millisecond)}},
-	{"past", []input{enter("a"), answer("lock", inQueue(0)), leave("a")}},
+	{"unreleased", []input{enter("a"), answer("lock", granted(1, 8)), pushed("revoked", "#1"), sleep(14900 * time.Millisecond)}},
+	{"ended", []input{enter("a"), answer("lock", inQueue(0)), leave("a")}},
 }
 
 // phases says which phase follows each event, in the order of ways. A dash: it does not happen there.
@@ -28,29 +28,29 @@ var phases = []struct {
 	in      input
 	follows string
 }{
-	{"a caller comes", enter("b"), "asked queued holding holding releasing over past"},
-	{"the caller gives up", leave("a"), "past past holding idle releasing over past"},
-	{"lock: granted", answer("lock", granted(9, 8)), "holding holding holding idle releasing over past"},
-	{"lock: queued", answer("lock", inQueue(0)), "queued queued holding idle releasing over past"},
-	{"lock: held", answer("lock", heldByAnother()), "asked queued holding idle releasing over past"},
-	{"lock: an error", fail("lock", errNetwork), "asked queued holding idle releasing over past"},
-	{"push: grant", grantPushed("#1", 9, 8, time.Millisecond), "holding holding holding idle releasing over past"},
-	{"push: recall", pushed("recall", "#1"), "asked queued holding releasing releasing over past"},
-	{"push: missed", pushed("missed", "#1"), "asked queued holding idle releasing over past"},
-	{"push: revoked", pushed("revoked", "#1"), "asked queued holding idle releasing over past"},
-	{"renew: renewed", answer("renew", renewed()), "- - holding idle - over -"},
-	{"renew: others wait", answer("renew", wire.Answer{Word: "renewed", Base: 1, Waiting: 1}), "- - holding releasing - over -"},
-	{"renew: lost", answer("renew", wire.Answer{Word: "lost"}), "- - past past - over -"},
-	{"renew: stolen", answer("renew", wire.Answer{Word: "stolen"}), "- - past past - over -"},
-	{"renew: revoked", answer("renew", wire.Answer{Word: "revoked"}), "- - over past - over -"},
-	{"renew: an error", fail("renew", errNetwork), "- - holding idle - over -"},
-	{"Release", release("a"), "- - idle - - past -"},
-	{"Export", export("a"), "- - over - - over -"},
-	{"unlock: released", answer("unlock", released()), "- - - - past - -"},
-	{"unlock: not held", answer("unlock", wire.Answer{Word: "not held"}), "- - - - past - -"},
+	{"a caller comes", enter("b"), "asked queued holding holding releasing unreleased ended"},
+	{"the caller gives up", leave("a"), "ended ended holding idle releasing unreleased ended"},
+	{"lock: granted", answer("lock", granted(9, 8)), "holding holding holding idle releasing unreleased ended"},
+	{"lock: queued", answer("lock", inQueue(0)), "queued queued holding idle releasing unreleased ended"},
+	{"lock: held", answer("lock", heldByAnother()), "asked queued holding idle releasing unreleased ended"},
+	{"lock: an error", fail("lock", errNetwork), "asked queued holding idle releasing unreleased ended"},
+	{"push: grant", grantPushed("#1", 9, 8, time.Millisecond), "holding holding holding idle releasing unreleased ended"},
+	{"push: recall", pushed("recall", "#1"), "asked queued holding releasing releasing unreleased ended"},
+	{"push: missed", pushed("missed", "#1"), "asked queued holding idle releasing unreleased ended"},
+	{"push: revoked", pushed("revoked", "#1"), "asked queued holding idle releasing unreleased ended"},
+	{"renew: renewed", answer("renew", renewed()), "- - holding idle - unreleased -"},
+	{"renew: others wait", answer("renew", wire.Answer{Word: "renewed", Base: 1, Waiting: 1}), "- - holding releasing - unreleased -"},
+	{"renew: lost", answer("renew", wire.Answer{Word: "lost"}), "- - ended ended - unreleased -"},
+	{"renew: stolen", answer("renew", wire.Answer{Word: "stolen"}), "- - ended ended - unreleased -"},
+	{"renew: revoked", answer("renew", wire.Answer{Word: "revoked"}), "- - unreleased ended - unreleased -"},
+	{"renew: an error", fail("renew", errNetwork), "- - holding idle - unreleased -"},
+	{"Release", release("a"), "- - idle - - ended -"},
+	{"Export", export("a"), "- - unreleased - - unreleased -"},
+	{"unlock: released", answer("unlock", released()), "- - - - ended - -"},
+	{"unlock: not held", answer("unlock", wire.Answer{Word: "not held"}), "- - - - ended - -"},
 	{"unlock: an error", fail("unlock", errNetwork), "- - - - releasing - -"},
-	{"the subscription ends", broken, "asked queued holding idle releasing over past"},
-	{"the deadline", sleep(15 * time.Second), "asked queued over past past over past"},
+	{"the subscription ends", broken, "asked queued holding idle releasing unreleased ended"},
+	{"the deadline", sleep(15 * time.Second), "asked queued unreleased ended ended unreleased ended"},
 }
 
 // Each event leads from each phase to the one of the table, and never back.
@@ -92,5 +92,5 @@ func (y *play) phase() string {
 	if t.phase == holding && t.local.turn == nil {
 		return "idle"
 	}
-	return [...]string{"asked", "queued", "holding", "releasing", "over", "past"}[t.phase]
+	return [...]string{"asked", "queued", "holding", "releasing", "unreleased", "ended"}[t.phase]
 }

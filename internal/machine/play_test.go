@@ -123,7 +123,7 @@ func (y *play) id(number string) string {
 func (y *play) words(c driver.Call) string {
 	words := []string{c.Script.Name}
 	for _, arg := range c.Args {
-		if strings.HasPrefix(arg, y.p.idHead) {
+		if strings.HasPrefix(arg, y.p.idPrefix) {
 			arg = y.known(arg)
 		}
 		if arg != "" {

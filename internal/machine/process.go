@@ -22,14 +22,14 @@ type Process struct {
 	Host        Host
 	Random      func() uint64
 	ClientID    string // the first part of each id of this Client
-	idHead      string
+	idPrefix    string
 	defaultKind *Kind // of calls with the owner and the ttl of the Client
 	Schedule    clock.Schedule
 
 	Closed         bool
 	names          map[string]*Name         // by key: the name; for a dedicated or shared kind the name and a number
 	lastDedicated  int64                    // the newest of these numbers
-	tenures        map[string]*Tenure       // by id: those that are neither past nor exported
+	tenures        map[string]*Tenure       // by id: those that are neither ended nor exported
 	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.Shrunk
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
 	endedIDs       memory.For[*Name]        // ids released or lost
@@ -102,7 +102,7 @@ func New(s Settings, h Host, random func() uint64) *Process {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		defaultKind: &Kind{Owner: s.Owner, TTL: s.TTL, tail: keyspace.Tail(s.TTL, s.Owner), lingers: true},
+		defaultKind: &Kind{Owner: s.Owner, TTL: s.TTL, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: true},
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
@@ -119,7 +119,7 @@ func New(s Settings, h Host, random func() uint64) *Process {
 		renewedAllAt: -clock.Instant(time.Hour),
 		LastAnswer:   -clock.Instant(time.Hour),
 	}
-	p.idHead = p.ClientID + "."
+	p.idPrefix = p.ClientID + "."
 	switch {
 	case !s.Queue: // nothing is pushed: no name waits for a subscription, none is opened
 		p.sub = &Subscriber{p: p, wanted: true, Confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
@@ -224,8 +224,8 @@ func (r *Request) MayBeContended() bool {
 	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: another client waits
 }
 
-// GoAlone notes that lock_batch did nothing for this name. From now on it is not in a batch.
-func (n *Name) GoAlone() { n.notBatched = true }
+// BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
+func (n *Name) BatchRefused() { n.notBatched = true }
 
 // keysFor returns the keys of a script for this name.
 func (n *Name) keysFor(s *driver.Script, args []string) []string {

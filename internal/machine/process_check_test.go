@@ -7,8 +7,8 @@ func (p *Process) check() string {
 		switch {
 		case t.ID != id:
 			return "a tenure stands under another id"
-		case t.phase == past:
-			return "a past tenure is among the tenures"
+		case t.phase == ended:
+			return "an ended tenure is among the tenures"
 		case t.phase == holding:
 			holds++
 		}
@@ -53,16 +53,16 @@ func (n *Name) checkFacts() string {
 		return "a name has no tenure"
 	case n.p.tenures[t.ID] != t:
 		return "the tenure of a name is not among the tenures"
-	case t.phase >= over:
+	case t.phase >= unreleased:
 		return "the tenure of a name has ended"
 	case n.turn != nil && (t.phase != holding || n.turn.Tenure != t):
 		return "a turn is out of a tenure that does not hold"
 	case n.turn != nil && n.turn.Ended.Load() != nil:
 		return "a turn that has ended is out"
-	case n.fresh != nil && t.phase != releasing:
-		return "a fresh id without a release"
-	case n.fresh != nil && n.p.tenures[n.fresh.ID] != n.fresh:
-		return "a fresh id is not among the tenures"
+	case n.successor != nil && t.phase != releasing:
+		return "a successor without a release"
+	case n.successor != nil && n.p.tenures[n.successor.ID] != n.successor:
+		return "a successor is not among the tenures"
 	case n.unlocking != nil && t.phase != releasing:
 		return "an unlock without a release"
 	case n.Asking != nil && t.phase > queued:

@@ -24,7 +24,7 @@ func (p *Process) Release(u *Turn, now clock.Instant) ReleaseResult {
 	n, t := u.Local, u.Tenure
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
-		if t.phase == over && u.shares == 0 {
+		if t.phase == unreleased && u.shares == 0 {
 			n.releaseEnded(u, now)
 		}
 		l := ReleaseResult{Ended: e}
@@ -47,15 +47,15 @@ func (p *Process) Release(u *Turn, now clock.Instant) ReleaseResult {
 	return ReleaseResult{Unlock: n.unlocking}
 }
 
-// released ends the tenure whose unlock is over, and continues with the fresh one, if any. err is
+// released ends the tenure whose unlock is over, and continues with its successor, if any. err is
 // what Release returns.
 func (n *Name) released(err error, now clock.Instant) {
-	t, fresh := n.tenure, n.fresh
-	n.fresh, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
+	t, successor := n.tenure, n.successor
+	n.successor, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
 	n.p.end(t, now)
 	n.p.removalProgress(t.ID)
 	n.finishRelease(err)
-	n.tenure = fresh
+	n.tenure = successor
 }
 
 // finishRelease answers the call of Release that waits for the unlock.
@@ -75,7 +75,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		return // an earlier one was answered; of a quorum a majority may have confirmed it all the same
 	}
 	n.unlocking = nil
-	fresh := n.fresh
+	successor := n.successor
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
@@ -104,15 +104,15 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.p.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
-	case fresh == nil:
+	case successor == nil:
 	case a.Word == "granted":
-		n.p.granted(fresh, grant{
+		n.p.granted(successor, grant{
 			base: a.Base, size: a.Size, waiting: a.Waiting,
 			start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 		}, now)
 		return
 	case a.Word == "queued":
-		n.queued(fresh, a, r.Sent, now)
+		n.queued(successor, a, r.Sent, now)
 	}
 	n.step(now)
 }
@@ -160,15 +160,15 @@ func (n *Name) tickReleasing(now clock.Instant) {
 }
 
 // sendRelease sends unlock. If blocking local waiters are left, the same script
-// queues a fresh id of this process.
+// queues the id of a successor.
 func (n *Name) sendRelease(now clock.Instant) {
 	t := n.tenure
 	t.setPhase(releasing)
 	n.lingerUntil = 0
-	n.fresh = nil
+	n.successor = nil
 	if n.waiters.anyBlocking() && n.sub.Confirmed && n.p.Queue {
-		n.fresh = n.p.newTenure(n)
-		n.fresh.firstSent, n.fresh.sentWait = now, true
+		n.successor = n.p.newTenure(n)
+		n.successor.firstSent, n.successor.sentWait = now, true
 	}
 	n.releaseDeadline = now.Add(n.p.PatienceToRelease())
 	n.sendUnlock(now)
@@ -176,8 +176,8 @@ func (n *Name) sendRelease(now clock.Instant) {
 
 func (n *Name) sendUnlock(now clock.Instant) {
 	id := ""
-	if n.fresh != nil {
-		id = n.fresh.ID
+	if n.successor != nil {
+		id = n.successor.ID
 	}
 	s, args := n.endScript(n.tenure.ID, id, n.tenure.minHold.until, now)
 	n.tenure.unlocks++
@@ -187,10 +187,10 @@ func (n *Name) sendUnlock(now clock.Instant) {
 
 // unlockArgs omits arguments that have their defaults: each argument costs Redis
 // more than the read of a key.
-func (n *Name) unlockArgs(id, fresh string) []string {
+func (n *Name) unlockArgs(id, successor string) []string {
 	switch {
-	case fresh != "":
-		return []string{id, n.shard, fresh}
+	case successor != "":
+		return []string{id, n.shard, successor}
 	case n.Kind.isShrunk():
 		return n.Kind.withFormerIDs([]string{id}, n.shard)
 	case n.shard != "":
@@ -216,17 +216,13 @@ type cleanup struct {
 	removal     *Removal      // what a call may wait for; nil: none does
 }
 
-// cleanUp starts a script that ends an id: the first of args.
-func (p *Process) cleanUp(s *driver.Script, n *Name, now, until clock.Instant, args []string) *cleanup {
-	return p.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
-}
-
-func (p *Process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
-	e.p, e.wait = p, 10*time.Millisecond
-	e.timer = clock.Timer{Fire: e.send}
-	p.cleanups[e] = struct{}{}
-	e.send(now)
-	return e
+// startCleanup starts a script that ends an id, the first of its arguments, or announces a term.
+func (p *Process) startCleanup(c *cleanup, now clock.Instant) *cleanup {
+	c.p, c.wait = p, 10*time.Millisecond
+	c.timer = clock.Timer{Fire: c.send}
+	p.cleanups[c] = struct{}{}
+	c.send(now)
+	return c
 }
 
 // Removal is a cleanup that a call may wait for.
@@ -236,77 +232,76 @@ type Removal struct {
 }
 
 // awaited lets a call wait for a new cleanup.
-func (e *cleanup) awaited() *Removal {
-	e.removal = &Removal{}
-	return e.removal
+func (c *cleanup) awaited() *Removal {
+	c.removal = &Removal{}
+	return c.removal
 }
 
-func (e *cleanup) send(now clock.Instant) {
-	if e.p.Closed {
+func (c *cleanup) send(now clock.Instant) {
+	if c.p.Closed {
 		return
 	}
-	e.p.Schedule.Stop(&e.timer)
-	e.updateCooldown(now)
-	e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
-	e.asking.Call.Keys, e.asking.NoFallback = e.call.Keys, e.lockKeyOnly
+	c.p.Schedule.Stop(&c.timer)
+	c.updateCooldown(now)
+	c.asking = c.p.sendScript(c.call.Script, c.local, nil, now, c.call.Args, c.handleAnswer)
+	c.asking.Call.Keys, c.asking.NoFallback = c.call.Keys, c.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
-func (e *cleanup) updateCooldown(now clock.Instant) {
-	if e.coolUntil > 0 {
-		e.call.Script, e.call.Args = e.local.endScript(e.call.Args[0], "", e.coolUntil, now)
+func (c *cleanup) updateCooldown(now clock.Instant) {
+	if c.coolUntil > 0 {
+		c.call.Script, c.call.Args = c.local.endScript(c.call.Args[0], "", c.coolUntil, now)
 	}
 }
 
-func (e *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
+func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	switch {
-	case e.asking != r: // it was sent again, or the cleanup has ended
+	case c.asking != r: // it was sent again, or the cleanup has ended
 		return
 	case err == nil && a.Word == "again":
-		e.send(now)
+		c.send(now)
 		return
-	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
-		e.lockKeyOnly = e.lockKeyOnly || err == nil
-		e.wait = clock.Backoff(e.wait, len(e.p.cleanups))
-		e.p.Schedule.Set(&e.timer, now.Add(e.wait/2+e.p.Jitter(e.wait)), now)
+	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < c.until:
+		c.lockKeyOnly = c.lockKeyOnly || err == nil
+		c.wait = clock.Backoff(c.wait, len(c.p.cleanups))
+		c.p.Schedule.Set(&c.timer, now.Add(c.wait/2+c.p.Jitter(c.wait)), now)
 		return
-	case err == nil && e.repeatAfter > 0:
-		c := e.p
-		e.answered = true
-		c.removalProgress(e.call.Args[0])
-		c.Schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
-		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
-			e.repeatAfter = 0
+	case err == nil && c.repeatAfter > 0:
+		c.answered = true
+		c.p.removalProgress(c.call.Args[0])
+		c.p.Schedule.Set(&c.timer, now.Add(c.repeatAfter+time.Duration(len(c.p.cleanups))*2*time.Millisecond), now)
+		if c.repeatAfter *= 2; c.repeatAfter > longestRepeat {
+			c.repeatAfter = 0
 		}
 		return
 	case err != nil:
-		e.p.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.Name, "script", e.call.Script.Name, "error", err)
+		c.p.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", c.local.Name, "script", c.call.Script.Name, "error", err)
 	}
-	e.end(now)
+	c.end(now)
 }
 
 // end takes a cleanup off the list, done or not.
-func (e *cleanup) end(now clock.Instant) {
-	delete(e.p.cleanups, e)
-	e.asking = nil
-	e.p.Schedule.Stop(&e.timer)
-	e.p.cancels.Remove(e.call.Args[0], e)
-	if r := e.removal; r != nil {
+func (c *cleanup) end(now clock.Instant) {
+	delete(c.p.cleanups, c)
+	c.asking = nil
+	c.p.Schedule.Stop(&c.timer)
+	c.p.cancels.Remove(c.call.Args[0], c)
+	if r := c.removal; r != nil {
 		r.Ended = true
-		e.p.Host.Done(r)
+		c.p.Host.Done(r)
 		if r.of != nil {
 			r.of.Local.announce(r.of, now)
 		}
 	}
-	e.p.removalProgress(e.call.Args[0])
+	c.p.removalProgress(c.call.Args[0])
 }
 
 // cancelTenure cancels the id of a tenure that was given up, or has ended. If a lock of it had no
 // answer in time, the cancel is repeated even after its answer: TCP may still deliver that lock,
 // on a connection that the client library has long closed, so that its answer never comes.
 func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
-	if e := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
-		e.repeatAfter = time.Second
+	if c := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
+		c.repeatAfter = time.Second
 	}
 }
 
@@ -318,16 +313,18 @@ func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 	if minHold := p.minHoldEnd(id); minHold > now {
 		return p.coolDown(id, n, now, minHold)
 	}
-	if e := p.cancels.Of(id); e != nil { // a lock may have run after it
-		e.until, e.answered = now.Add(protocol.QueueTTL), false
-		e.send(now)
-		return e
+	if c := p.cancels.Of(id); c != nil { // a lock may have run after it
+		c.until, c.answered = now.Add(protocol.QueueTTL), false
+		c.send(now)
+		return c
 	}
-	e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
-	if oldest, full := p.cancels.Add(id, e); full {
+	c := p.startCleanup(&cleanup{
+		call: n.callFor(script.Cancel, []string{id, n.shard}), local: n, until: now.Add(protocol.QueueTTL),
+	}, now)
+	if oldest, full := p.cancels.Add(id, c); full {
 		oldest.end(now)
 	}
-	return e
+	return c
 }
 
 // handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
@@ -338,12 +335,14 @@ func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 	}, now)
 }
 
-// cleanUp ends, in the background, what a tenure has left in Redis.
-func (n *Name) cleanUp(t *Tenure, now clock.Instant) *Removal {
+// startRemoval ends, in the background, what a tenure has left in Redis.
+func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
 		return n.p.coolDown(t.ID, n, now, t.minHold.until).awaited()
 	}
-	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.ID, "")).awaited()
+	return n.p.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(t.ID, "")), local: n, until: t.goneBy(),
+	}, now).awaited()
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
@@ -373,11 +372,11 @@ func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.ID) }
 
 // endScript is what ends a tenure in Redis: before its MinHold is over by the
 // script cooldown, whose duration is computed again for each try.
-func (n *Name) endScript(id, fresh string, coolUntil, now clock.Instant) (*driver.Script, []string) {
+func (n *Name) endScript(id, successor string, coolUntil, now clock.Instant) (*driver.Script, []string) {
 	if coolUntil > now {
-		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, fresh}
+		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, successor}
 	}
-	return script.Unlock, n.unlockArgs(id, fresh)
+	return script.Unlock, n.unlockArgs(id, successor)
 }
 
 // ShutDown ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
@@ -387,16 +386,16 @@ func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 		calls = append(calls, n.endAll(now)...)
 	}
 	for _, t := range p.tenures {
-		if t.phase == over { // its lease was not released yet
+		if t.phase == unreleased { // its lease was not released yet
 			calls = append(calls, p.endCall(t.ID, t.local, script.Unlock, now))
 		}
 	}
-	for e := range p.cleanups {
-		e.updateCooldown(now)
-		if e.answered {
-			repeats = append(repeats, e.call)
+	for c := range p.cleanups {
+		c.updateCooldown(now)
+		if c.answered {
+			repeats = append(repeats, c.call)
 		} else { // its answer may not come in time
-			calls = append(calls, e.call)
+			calls = append(calls, c.call)
 		}
 	}
 	return calls, repeats
@@ -409,7 +408,7 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: closed}, now)
 	}
 	n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
-	for _, t := range []*Tenure{n.tenure, n.fresh} {
+	for _, t := range []*Tenure{n.tenure, n.successor} {
 		if t == nil {
 			continue
 		}
@@ -469,10 +468,10 @@ func (p *Process) ForgetRemoval(t *Tenure) { delete(p.awaitedIDs, t.ID) }
 // have been answered. It is called after each of these answers.
 func (p *Process) removalProgress(id string) {
 	t := p.awaitedIDs[id]
-	if t == nil || t.phase < past || t.openLocks > 0 {
+	if t == nil || t.phase < ended || t.openLocks > 0 {
 		return
 	}
-	if e := p.cancels.Of(id); e != nil && !e.answered {
+	if c := p.cancels.Of(id); c != nil && !c.answered {
 		return
 	}
 	delete(p.awaitedIDs, id)

@@ -209,7 +209,7 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 		n.p.renewAllSoon(now) // it may not be alone
 	}
 	if n.Kind.isShrunk() { // one of its ids was stolen, another may stand
-		n.cleanUp(t, now)
+		n.startRemoval(t, now)
 	}
 	if u != nil {
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: a.Reason}, now)
@@ -412,13 +412,13 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) *Request {
 	attempt := n.patienceToRenew(t, now)
 	t.expiry = max(t.expiry, now.Add(n.Kind.TTL))
-	args, least := n.renewArgs(t, now, tokens)
-	if extends > least {
-		least = extends
-		args[2] = wire.Millis(least)
+	args, minTTL := n.renewArgs(t, now, tokens)
+	if extends > minTTL {
+		minTTL = extends
+		args[2] = wire.Millis(minTTL)
 	}
 	r := &Request{
-		Call: n.callFor(script.Renew, args), minTTL: least,
+		Call: n.callFor(script.Renew, args), minTTL: minTTL,
 		Local: n, Tenure: t, Sent: now, Attempt: attempt, OnAnswer: (*Request).renewAnswered, extendBy: extends,
 	}
 	t.minHold.sent(r, now)

@@ -100,8 +100,8 @@ func (w *world) print() string {
 					fmt.Fprintf(&b, ", %v to its deadline", t.Ends().Sub(w.now))
 				}
 			}
-			if n.fresh != nil {
-				fmt.Fprintf(&b, ", fresh %s", w.idText(n.fresh.ID))
+			if n.successor != nil {
+				fmt.Fprintf(&b, ", successor %s", w.idText(n.successor.ID))
 			}
 			if n.turn != nil {
 				b.WriteString(", a turn is out")
@@ -129,7 +129,7 @@ func (w *world) print() string {
 }
 
 func phaseText(p phase) string {
-	return [...]string{"asked", "queued", "holding", "releasing", "over", "past"}[p]
+	return [...]string{"asked", "queued", "holding", "releasing", "unreleased", "ended"}[p]
 }
 
 // idText names an id by its process and its number.

@@ -16,9 +16,9 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Process](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random ClientID idHead defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups"},
+		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups"},
 	{reflect.TypeFor[Name](),
-		"waiters tenure turn lingerUntil Asking askAt failingSince seen listed unlocking fresh awaitedTurn releaseDeadline timer",
+		"waiters tenure turn lingerUntil Asking askAt failingSince seen listed unlocking successor awaitedTurn releaseDeadline timer",
 		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan renewKeys Place group"},
 	{reflect.TypeFor[Tenure](),
 		"ID local phase firstSent clockPair arrival inQueue foundHeld sentWait mayRunLate openLocks lateGrantAt pollBy requeue earlyRecall verifySince deadline expiry ttl renewAt renewal failures confirmed toppedUp recallSure servesUpTo turns tokens",

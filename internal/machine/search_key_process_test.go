@@ -84,7 +84,7 @@ func (k *keyMaker) subscriber(s *Subscriber) {
 }
 
 func (k *keyMaker) localName(n *Name) {
-	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.fresh != nil, n.awaitedTurn != nil)
+	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.successor != nil, n.awaitedTurn != nil)
 	for c := n.waiters.first; c != nil; c = c.after {
 		k.bits(true, c.Try)
 	}
@@ -98,8 +98,8 @@ func (k *keyMaker) localName(n *Name) {
 	if n.tenure != nil {
 		k.tenure(n.tenure)
 	}
-	if n.fresh != nil {
-		k.tenure(n.fresh)
+	if n.successor != nil {
+		k.tenure(n.successor)
 	}
 	if n.turn != nil {
 		k.turn(n.turn)
@@ -119,7 +119,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 	k.id(t.ID)
 	k.num(int64(t.phase))
 	k.bits(t.local.listed, t.mayRunLate)
-	if t.phase == past {
+	if t.phase == ended {
 		return
 	}
 	k.num(int64(t.openLocks))

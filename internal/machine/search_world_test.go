@@ -111,7 +111,7 @@ func newWorld(b *searchBounds) *world {
 			SendsOnce: func() bool { return false }, Wall: func() int64 { return 0 }}, pr, d.next)
 		pr.p = p
 		w.procs = append(w.procs, pr)
-		b.heads[i] = p.idHead
+		b.heads[i] = p.idPrefix
 	}
 	return w
 }
@@ -326,7 +326,7 @@ func (pr *searchProc) fire() {
 	for t := pr.p.Schedule.Due(pr.w.now); t != nil; t = pr.p.Schedule.Due(pr.w.now) {
 		t.Fire(pr.w.now)
 	}
-	if ending != nil && ending.phase == past { // its key lives on for as long as the request took to get there
+	if ending != nil && ending.phase == ended { // its key lives on for as long as the request took to get there
 		pr.w.left(pr.n, ending.ID)
 	}
 	pr.flush()

@@ -70,8 +70,8 @@ func (s *Subscriber) OnBegin(now clock.Instant) int {
 		if t := n.tenure; t != nil {
 			t.clockPair = exchange{}
 		}
-		if n.fresh != nil {
-			n.fresh.clockPair = exchange{}
+		if n.successor != nil {
+			n.successor.clockPair = exchange{}
 		}
 	}
 	return s.attempt

@@ -13,12 +13,12 @@ import (
 type phase int
 
 const (
-	asked     phase = iota // lock was sent, or will be
-	queued                 // Redis said that it is in the queue
-	holding                // granted: this process has the name
-	releasing              // unlock was sent
-	over                   // ended by deadline, MaxHold, revocation or export; not released yet
-	past                   // ended; only its id is remembered for a while, see Process.end
+	asked      phase = iota // lock was sent, or will be
+	queued                  // Redis said that it is in the queue
+	holding                 // granted: this process has the name
+	releasing               // unlock was sent
+	unreleased              // ended by deadline, MaxHold or revocation, and the lease is not released yet; or exported
+	ended                   // only its id is remembered for a while, see Process.end
 )
 
 // Tenure is one process's possession of a name in Redis, from the first request to the end. The

@@ -29,7 +29,7 @@ var apiMutants = []mutant{
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
 	{guard: "apart: a deadline by its own ttl", file: "internal/machine/kind.go", name: "TestDedicated",
-		edits: []string{"return &Kind{Owner: owner, TTL: ttl, tail", "return &Kind{Owner: owner, TTL: p.Settings.TTL, tail"}},
+		edits: []string{"return &Kind{Owner: owner, TTL: ttl, idSuffix", "return &Kind{Owner: owner, TTL: p.Settings.TTL, idSuffix"}},
 	{guard: "apart: a line of its own", file: "internal/machine/name.go", name: "TestDedicatedInQueue",
 		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastDedicated, 36)", "\t\t_ = strconv.FormatInt(p.lastDedicated, 36)"}},
 }

@@ -59,7 +59,7 @@ var batcherMutants = []mutant{
 	{guard: "batch: what was refused is not tried for a minute", file: "lock_batch.go", pkg: ".", name: "TestBatchIsRefused",
 		edits: []string{"\t\tc.batcher.singleUntil = now.Add(singleFor)\n", ""}},
 	{guard: "batch: who was left alone has a script of his own", file: "lock_batch.go", pkg: ".", name: "TestContendedNamesAreNotBatched",
-		edits: []string{"if n.GoAlone(); b.contended == nil || len(b.contended) >= maxContended {", "if true {\n\t\tn = &machine.Name{Name: \"\"}"}},
+		edits: []string{"if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {", "if true {\n\t\tn = &machine.Name{Name: \"\"}"}},
 	{guard: "batch: no answer is no answer", file: "lock_batch.go", pkg: ".", name: "TestBatchWithoutAnAnswer",
 		edits: []string{"\t\terr = cmp.Or(all.Err, err)\n", "\t\terr = cmp.Or[error]()\n"}},
 	{guard: "batch: the order of a line", file: "lock_batch.go", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",

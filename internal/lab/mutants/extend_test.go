@@ -11,7 +11,7 @@ var extendMutants = []mutant{
 	{guard: "Extend: an answer moves the deadline", file: "internal/machine/renew.go", name: "TestExtend",
 		edits: []string{"t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.p.Jitter)", "_ = cmp.Or(r.extendBy, 0)"}},
 	{guard: "Extend: it is sent to Redis", file: "internal/machine/renew.go", name: "TestExtend",
-		edits: []string{"if extends > least {", "if false {"}},
+		edits: []string{"if extends > minTTL {", "if false {"}},
 	{guard: "Extend: what comes late cuts nothing", file: "internal/machine/hold.go", name: "TestExtendIsNotCut",
 		edits: []string{"if n.Kind.NoRenew { // so", "if false { // so"}},
 	{guard: "no renewal: EnsureHeld prolongs nothing", file: "ensure.go", name: "TestNoRenewAsks",

@@ -59,7 +59,7 @@ var journalMutants = []mutant{
 	{guard: "journal: a clock that was set is believed", file: "journal/clock.go", pkg: "./journal", name: "TestTimesAreTheServers",
 		edits: []string{"if least > most {", "if false {"}},
 	{guard: "journal: an expired lease ended at its deadline", file: "internal/machine/hold.go", pkg: "./internal/lab/journaled", name: "TestJournalOfAFrozenHolder",
-		edits: []string{"ended := min(now, u.Ends())", "ended := now"}},
+		edits: []string{"end := min(now, u.Ends())", "end := now"}},
 	{guard: "journal: Close has told all", file: "close.go", pkg: "./internal/lab/journaled", name: "TestCloseTellsAll",
 		edits: []string{"\tc.awaitEvents()\n", ""}},
 	{guard: "journal: a lost end is told", file: "journal/follow.go", pkg: "./internal/lab/journaled", name: "TestFollowOverALostEnd",

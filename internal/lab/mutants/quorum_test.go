@@ -65,7 +65,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: our stale ids are ended", file: "internal/ballot/try.go", name: "TestQuorumEndsItsStaleIDs",
 		edits: []string{"\tt.b.undoStale(node, holder, now)\n", "\t_ = node\n"}},
 	{guard: "quorum: MaxHold, too, is told when the name is given back", file: "internal/machine/release.go", name: "TestQuorumReleaseAfterMaxHold",
-		edits: []string{"return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.ID, \"\")).awaited()", "n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.ID, \"\"))\n\treturn &Removal{Ended: true}"}},
+		edits: []string{"return n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now).awaited()", "n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now)\n\treturn &Removal{Ended: true}"}},
 	{guard: "quorum: a node that lacks the lock is repaired", file: "internal/ballot/renewal.go", name: "TestQuorumRepairsOnlyUnderMajority",
 		edits: []string{"a.Word != \"lost\" ||", "true ||"}},
 	{guard: "quorum: repair only under a majority", file: "internal/ballot/renewal.go", name: "TestQuorumRepairsOnlyUnderMajority",

@@ -11,9 +11,9 @@ var removalMutants = []mutant{
 	{guard: "goodbye: a lock in flight counts", file: "internal/machine/release.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{" || t.openLocks > 0", ""}},
 	{guard: "goodbye: its cancel is answered", file: "internal/machine/release.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"e != nil && !e.answered", "e != nil && false"}},
+		edits: []string{"c != nil && !c.answered", "c != nil && false"}},
 	{guard: "goodbye: what an unlock queues counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"case t.phase == releasing && n.fresh != nil:", "case false:"}},
+		edits: []string{"case t.phase == releasing && n.successor != nil:", "case false:"}},
 	{guard: "goodbye: a grant that was not confirmed counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"case t.phase == past || t.phase == releasing:", "case t.phase == past:"}},
+		edits: []string{"case t.phase == ended || t.phase == releasing:", "case t.phase == ended:"}},
 }

@@ -60,7 +60,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: the lost are not revived", file: "internal/script/shared/renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not expires or expires <= us then", "not expires then"}},
 	{guard: "shared: what is given up is remembered", file: "internal/machine/release.go", name: "TestSharedLateLockIsCancelled",
-		edits: []string{"e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})", "var e *cleanup\n\tif !n.Kind.Shared() {\n\t\te = p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})\n\t}"}},
+		edits: []string{"c := p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Cancel, []string{id, n.shard}), local: n, until: now.Add(protocol.QueueTTL),\n\t}, now)", "if n.Kind.Shared() {\n\t\treturn &cleanup{}\n\t}\n\tc := p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Cancel, []string{id, n.shard}), local: n, until: now.Add(protocol.QueueTTL),\n\t}, now)"}},
 	{guard: "shared: write order under full memory: renew", file: "internal/script/shared/renew.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first", "redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)\nredis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first"}},
 	{guard: "shared: write order under full memory: hand-over", file: "internal/script/part/shared_hand_over.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",

@@ -65,7 +65,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: nor after it was done", file: "internal/machine/kind.go", name: "TestSmallerBackByAFailover",
 		edits: []string{"\t\tn.p.Host.Done(n.Kind)\n", "\t\tn.p.Host.Done(n.Kind)\n\t\tn.formerIDsEnded(0)\n"}},
 	{guard: "smaller: nor while its lease has ended and is not released", file: "internal/machine/release.go", name: "TestDowngradeOverIsLeftAlone",
-		edits: []string{"t := p.byFormerID[id]; t != nil {", "t := p.byFormerID[id]; t != nil && t.phase == over {\n\t\tp.cancelTenure(t, now)\n\t} else if t != nil {"}},
+		edits: []string{"t := p.byFormerID[id]; t != nil {", "t := p.byFormerID[id]; t != nil && t.phase == unreleased {\n\t\tp.cancelTenure(t, now)\n\t} else if t != nil {"}},
 	{guard: "smaller: what a lock may leave is not cancelled while the lease lasts", file: "internal/machine/renew.go", name: "TestSmallerIsNotCancelled",
 		edits: []string{"\t\tn.idReplaced()\n", "\t\tn.idReplaced()\n\t\tif t.mayRunLate {\n\t\t\tn.p.cancelTenure(t, now)\n\t\t}\n"}},
 	{guard: "smaller: but when it has ended", file: "internal/machine/name.go", name: "TestSmallerIsNotCancelled",
