@@ -25,12 +25,12 @@ func (c *core) acquire(ctx context.Context, client *Client, name string, k *mach
 func (c *core) enter(name string, k *machine.Kind, w *pending, blocking bool) error {
 	c.mu.Lock()
 	now := c.clock.Now()
-	n, err := c.process.Enter(name, k, &w.Waiter, now)
+	lock, err := c.process.Enter(name, k, &w.Waiter, now)
 	if err != nil {
 		c.unlock()
 		return publicError(err)
 	}
-	c.unlockAndPerform(blocking, n.Asking, now)
+	c.unlockAndPerform(blocking, lock, now)
 	return nil
 }
 

@@ -16,11 +16,12 @@ const frozenAfter = time.Second // a poll that is this late shows that the proce
 
 // ask sends the first lock for an id, or the first that waits.
 func (n *Name) ask(now clock.Instant) {
+	t := n.tenure
 	switch {
-	case n.Asking != nil || now < n.askAt:
-	case n.group != nil:
-		n.group.ask(now)
-	case n.tenure.foundHeld && !n.sub.Confirmed && !n.sub.failed:
+	case t.asking != nil || now < n.askAt:
+	case t.group != nil:
+		t.group.ask(now)
+	case t.foundHeld && !n.sub.Confirmed && !n.sub.failed:
 		n.sub.open() // and step again when it is confirmed
 	default:
 		n.sendLock(now)
@@ -48,13 +49,7 @@ func (n *Name) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	n.Asking = n.p.sendScript(s, n, t, now, args, (*Request).lockAnswered)
-}
-
-// overdue: lock was not answered in time.
-func (n *Name) overdue(r *Request, now clock.Instant) {
-	n.Asking = nil
-	n.failed(wire.ErrNoAnswer, r.Sent, now)
+	t.asking = n.p.sendScript(s, n, t, now, args, (*Request).lockAnswered)
 }
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -68,9 +63,9 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.outdatedLock(t, err, now)
 		return
 	}
-	newest := n.Asking == r
+	newest := t.asking == r
 	if newest {
-		n.Asking = nil
+		t.asking = nil
 	}
 	asking := n.tenure == t && t.phase <= queued
 	givenBack := t.phase == releasing || t.phase == ended // it may have run after the unlock or the cancel
@@ -102,7 +97,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
-	n.group = nil
+	t.group = nil
 	switch a.Word {
 	case "passed": // the other local waiters ask for this name alone
 	case "held":
@@ -144,7 +139,7 @@ func (n *Name) refusedUnwritten(t *Tenure, err error) {
 		return
 	}
 	t.openLocks--
-	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 && n.successor != t {
+	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 {
 		t.sentWait = false
 	}
 }
@@ -164,7 +159,8 @@ func (n *Name) refusedTry(a wire.Answer, now clock.Instant) {
 func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	moved := a.Inserted && t.inQueue && !t.requeue
 	joined := a.Inserted && !t.inQueue
-	t.phase, t.inQueue, t.arrival, t.lateGrantAt = queued, true, a.Score, 0
+	t.setPhase(queued)
+	t.inQueue, t.arrival, t.lateGrantAt = true, a.Score, 0
 	n.seen = seenIn(a, now)
 	if n.sub.confirmedBefore(sent) && sent >= t.clockPair.sent {
 		t.clockPair = exchange{sent: sent, server: a.Server}
@@ -283,7 +279,7 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
 	case asked, queued:
-		if n.successor == t { // the unlock that queued it has run
+		if n.tenure.successor == t { // the unlock that queued it has run
 			n.released(nil, now)
 		}
 		n.begin(t, g, now)
@@ -308,7 +304,7 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 }
 
 func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
-	n.Asking, n.askAt, n.failingSince, n.group = nil, 0, 0, nil
+	t.asking, t.group, n.askAt, n.failingSince = nil, nil, 0, 0
 	if now >= clock.Deadline(g.start, g.ttl) {
 		t.sentWait = true // the lock key may have this id: giving it up needs a cancel
 		if n.lateAgain(t, g, now) {
@@ -319,6 +315,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 		n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
 		return
 	}
+	othersWait := g.waiting > 0 || t.earlyRecall
 	t.setPhase(holding)
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
@@ -333,7 +330,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	if !n.p.Queue {
 		n.servesPresent(t, g)
 	}
-	if g.waiting > 0 || t.earlyRecall {
+	if othersWait {
 		n.recalled(t)
 	}
 }
@@ -384,7 +381,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	if n.tenure != t || t.phase != asked { // it was given up
 		return
 	}
-	n.Asking = nil
+	t.asking = nil
 	switch {
 	case err != nil:
 		n.failed(err, r.Sent, now)

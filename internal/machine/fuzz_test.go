@@ -8,7 +8,7 @@ import (
 )
 
 func TestPushedStartIsNeverTooLate(t *testing.T) {
-	ten := &Tenure{firstSent: clock.Instant(time.Second)}
+	ten := &Tenure{whileAsked: whileAsked{firstSent: clock.Instant(time.Second)}}
 	now := clock.Instant(10 * time.Second)
 	if got := ten.pushStart(0, 0, now); got != ten.firstSent {
 		t.Errorf("without an answer: got %v, want the first request %v", got, ten.firstSent)

@@ -168,7 +168,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 	p.exportedIDs.Add(t.ID, n, now, n.Kind.TTL+time.Minute)
 	delete(p.tenures, t.ID)
 	t.setPhase(unreleased)
-	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
+	n.turn, n.tenure = nil, nil
 	u.shares = 0 // so that no Release ends what is exported
 	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
 	n.step(now)
@@ -301,7 +301,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 		n.startRemoval(t, now)
 	} else {
 		t.setPhase(unreleased)
-		n.tenure, n.lingerUntil = nil, 0
+		n.tenure = nil
 		n.p.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {

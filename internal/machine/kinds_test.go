@@ -80,7 +80,7 @@ func TestSharedKinds(t *testing.T) {
 			{answer("shared_renew", renewed()), "smaller"},
 			{answer("shared_lock 1", inQueue(0)), "shared_renew #2 0 #1"},
 			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{answer("shared_unlock 1", released()), "shared_unlock #1; release of a: ok"},
+			{answer("shared_unlock 1", released()), "release of a: ok; shared_unlock #1"},
 		}},
 		{name: "a writer becomes a reader", kind: writer, beats: []beat{
 			{enter("a"), "shared_lock #1 1073741824 try 0"},

@@ -27,13 +27,11 @@ type Name struct {
 	nextOnSub *Name // list of the names that share sub; unused outside a Cluster
 	prevOnSub *Name
 
-	waiters     localWaiters
-	admitted    int64         // waiters so far: numbers the next one
-	tenure      *Tenure       // nil: nothing asked
-	turn        *Turn         // the lease that is out; nil if none is, or while lingering
-	lingerUntil clock.Instant // until when an idle tenure is kept; 0: not idle
+	waiters  localWaiters
+	admitted int64   // waiters so far: numbers the next one
+	tenure   *Tenure // nil: nothing asked
+	turn     *Turn   // the lease that is out; nil if none is, or while lingering
 
-	Asking           *Request      // lock in flight
 	askAt            clock.Instant // when to send lock again, or unlock while releasing; 0: now
 	failingSince     clock.Instant // since when requests fail; 0: they do not
 	lastErr          error         // the error of the newest one
@@ -43,24 +41,18 @@ type Name struct {
 	notBatched       bool          // lock_batch answered "again" for it
 	listed           bool          // in Process.names, until it is forgotten
 	orphan           orphan
-	renewKeys        []string // keys of renew, made once
-
-	unlocking       *Request      // unlock in flight
-	successor       *Tenure       // the tenure whose id this unlock queues; nil: none
-	awaitedTurn     *Turn         // the turn whose Release waits for unlock; nil: none
-	releaseDeadline clock.Instant // until when Release waits for the answer
-	Place           *ballot.Place // on a quorum: where it asks from
-	group           *Group        // it asks as part of this group; nil: alone
-
-	timer clock.Timer
+	renewKeys        []string      // keys of renew, made once
+	Place            *ballot.Place // on a quorum: where it asks from
+	timer            clock.Timer
 }
 
 // Enter puts a waiter into the local queue of a name. own is nil for the kind of the process. A
-// dedicated or shared kind has a local name for this waiter alone.
+// dedicated or shared kind has a local name for this waiter alone. Enter returns the lock that is on
+// its way for the name; nil: none is.
 //
-// Enter returns wire.ErrClosed, a *BadName, or, if w.Try is set and the name is in use in this
+// The error is wire.ErrClosed, a *BadName, or, if w.Try is set and the name is in use in this
 // process, a *Held.
-func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*Name, error) {
+func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*Request, error) {
 	if p.Closed {
 		return nil, wire.ErrClosed
 	}
@@ -88,7 +80,7 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 		n.renewForRecalls(t, now)
 	}
 	n.step(now)
-	return n, nil
+	return n.tenure.asking, nil
 }
 
 // newName makes a local name.
@@ -143,8 +135,8 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	n.step(now)
 	switch {
 	case !p.Queue || n.waiters.n > 0 || t == nil:
-	case t.phase == releasing && n.successor != nil: // its unlock queues another
-		return n.successor
+	case t.phase == releasing && t.successor != nil: // its unlock queues another
+		return t.successor
 	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
 		return t
 	}
@@ -209,9 +201,10 @@ func (n *Name) forget(now clock.Instant) {
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
 // each time that Redis shows it again.
 func (n *Name) giveUp(t *Tenure, now clock.Instant) {
+	mayBeInRedis := t.mayBeInRedis()
 	n.p.end(t, now)
-	n.Asking, n.askAt, n.group = nil, 0, nil
-	if t.mayBeInRedis() {
+	n.askAt = 0
+	if mayBeInRedis {
 		n.p.cancelTenure(t, now)
 	}
 }
@@ -241,7 +234,7 @@ func (p *Process) end(t *Tenure, now clock.Instant) {
 		p.cancelTenure(t, now)
 	}
 	if n := t.local; n.tenure == t {
-		n.tenure, n.lingerUntil = nil, 0
+		n.tenure = nil
 	}
 }
 
@@ -284,13 +277,14 @@ func (n *Name) lingering(now clock.Instant) bool {
 	if n.p.Linger <= 0 || !n.Kind.lingers {
 		return false
 	}
-	if n.lingerUntil == 0 {
-		n.tenure.toppedUp = false
-		n.lingerUntil = now.Add(n.p.Linger)
+	t := n.tenure
+	if t.lingerUntil == 0 {
+		t.toppedUp = false
+		t.lingerUntil = now.Add(n.p.Linger)
 		n.sub.open() // or a recall would be missed
-		n.renewForRecalls(n.tenure, now)
+		n.renewForRecalls(t, now)
 	}
-	return now < n.lingerUntil
+	return now < t.lingerUntil
 }
 
 // topUp renews before the next turn, once: a local waiter must not get a lease
@@ -320,7 +314,7 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	n.waiters.remove(w)
 	t.turns++
 	t.toppedUp = false
-	n.lingerUntil = 0
+	t.lingerUntil = 0
 	n.turn = &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
 	n.turn.setHoldLimits(w, now)
 	n.p.Host.ShowDetails()
@@ -373,17 +367,18 @@ func (n *Name) tick(now clock.Instant) {
 		n.step(now)
 		return
 	}
-	if r := n.Asking; (r == nil || r.Sent == now) && n.unlocking == nil { // now: another name of its group has just asked
+	if r := t.asking; (r == nil || r.Sent == now) && t.unlocking == nil { // now: another name of its group has just asked
 		n.excludeSleep(n.timer.When(), now)
 	}
 	switch t.phase {
 	case asked, queued:
-		if r := n.Asking; r != nil && now >= r.Sent.Add(r.Attempt) {
-			n.overdue(r, now)
+		if r := t.asking; r != nil && now >= r.Sent.Add(r.Attempt) {
+			t.asking = nil
+			n.failed(wire.ErrNoAnswer, r.Sent, now)
 		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
 			n.failed(n.lastErr, now, now)
 		}
-		if n.tenure == t && t.phase == queued && n.Asking == nil && now >= n.askAt && n.waiters.n > 0 {
+		if n.tenure == t && t.phase == queued && t.asking == nil && now >= n.askAt && n.waiters.n > 0 {
 			if n.askAt > 0 && now >= n.askAt.Add(frozenAfter) {
 				t.inQueue = false // this process was frozen, so it may have lost its place
 			}
@@ -412,8 +407,8 @@ func (n *Name) arm(now clock.Instant) {
 	at := func(i clock.Instant) { when = min(when, i) }
 	switch t.phase {
 	case asked, queued:
-		if n.Asking != nil {
-			at(n.Asking.Sent.Add(n.Asking.Attempt))
+		if t.asking != nil {
+			at(t.asking.Sent.Add(t.asking.Attempt))
 		} else if t.phase == queued || n.askAt > now {
 			at(n.askAt)
 		}
@@ -427,19 +422,19 @@ func (n *Name) arm(now clock.Instant) {
 		if u := n.turn; u != nil && u.until > 0 {
 			at(u.until)
 		}
-		if n.lingerUntil > 0 && n.waiters.n == 0 {
-			at(n.lingerUntil)
+		if t.lingerUntil > 0 && n.waiters.n == 0 {
+			at(t.lingerUntil)
 		}
 	case releasing:
 		at(t.goneBy())
-		if n.awaitedTurn != nil {
-			at(n.releaseDeadline)
+		if t.awaitedTurn != nil {
+			at(t.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {
 			at(n.failingSince.Add(n.p.Patience()))
 		}
-		if n.unlocking != nil {
-			at(n.unlocking.Sent.Add(n.unlocking.Attempt))
+		if t.unlocking != nil {
+			at(t.unlocking.Sent.Add(t.unlocking.Attempt))
 		} else {
 			at(n.askAt)
 		}

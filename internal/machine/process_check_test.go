@@ -4,16 +4,14 @@ package machine
 func (p *Process) check() string {
 	holds := 0
 	for id, t := range p.tenures {
-		switch {
-		case t.ID != id:
+		if t.ID != id {
 			return "a tenure stands under another id"
-		case t.phase == ended:
-			return "an ended tenure is among the tenures"
-		case t.phase == holding:
+		}
+		if t.phase == holding {
 			holds++
 		}
-		if t.phase == holding && t.local.tenure != t {
-			return "a tenure that holds is not that of its name"
+		if wrong := t.checkPhase(); wrong != "" {
+			return wrong
 		}
 	}
 	if holds != p.Schedule.Held {
@@ -23,6 +21,67 @@ func (p *Process) check() string {
 		if wrong := n.checkFacts(); wrong != "" {
 			return wrong
 		}
+	}
+	return ""
+}
+
+// checkPhase states what is true in each phase: a tenure knows nothing of another phase, and all
+// that its own needs.
+func (t *Tenure) checkPhase() string {
+	n := t.local
+	switch {
+	case t.phase > queued && t.whileAsked != whileAsked{}:
+		return "a tenure that was granted or has ended still knows how it was asked for"
+	case t.phase != holding && t.whileHolding != whileHolding{}:
+		return "a tenure that does not hold knows what only a holder knows"
+	case t.phase != releasing && t.whileReleasing != whileReleasing{}:
+		return "a tenure that is not releasing knows of an unlock"
+	case t.phase < holding && t.Ends() != 0:
+		return "a tenure that was not granted has a deadline"
+	}
+	switch t.phase {
+	case asked, queued:
+		successor := n.tenure != nil && n.tenure.successor == t
+		switch {
+		case n.tenure != t && !successor:
+			return "an id is asked for, and is not that of its name"
+		case successor && (t.asking != nil || t.phase != asked):
+			return "a successor is asked for while the unlock that queues it is under way"
+		case t.asking != nil && (t.asking.Tenure != t || t.openLocks == 0 || t.firstSent == 0):
+			return "a lock is on its way that is not counted"
+		case t.phase == queued && !t.sentWait:
+			return "an id is in the queue that did not ask to wait"
+		case t.tokens.Wanted() == 0:
+			return "a tenure that was not granted has tokens"
+		}
+	case holding:
+		switch {
+		case n.tenure != t:
+			return "a tenure that holds is not that of its name"
+		case t.Ends() == 0 || t.expiry < t.Ends() || t.ttl <= 0:
+			return "a holder has no deadline, or one after the lock key"
+		case t.renewal != nil && t.renewal.Tenure != t:
+			return "the renewal of another tenure"
+		case t.lingerUntil > 0 && n.turn != nil:
+			return "a name lingers that is not idle"
+		case n.turn != nil && (t.turns == 0 || n.turn.Tenure != t || n.turn.Ended.Load() != nil):
+			return "a turn is out that has ended, or was not given"
+		}
+	case releasing:
+		switch {
+		case n.tenure != t || n.turn != nil:
+			return "a tenure is released that is not that of its name, or under a turn"
+		case t.unlocks == 0:
+			return "a tenure is releasing without an unlock"
+		case t.successor != nil && n.p.tenures[t.successor.ID] != t.successor:
+			return "a successor is not among the tenures"
+		}
+	case unreleased:
+		if n.tenure == t || n.turn != nil && n.turn.Tenure == t {
+			return "a tenure that has ended is that of its name, or has a turn"
+		}
+	case ended:
+		return "an ended tenure is among the tenures"
 	}
 	return ""
 }
@@ -55,22 +114,8 @@ func (n *Name) checkFacts() string {
 		return "the tenure of a name is not among the tenures"
 	case t.phase >= unreleased:
 		return "the tenure of a name has ended"
-	case n.turn != nil && (t.phase != holding || n.turn.Tenure != t):
+	case n.turn != nil && t.phase != holding:
 		return "a turn is out of a tenure that does not hold"
-	case n.turn != nil && n.turn.Ended.Load() != nil:
-		return "a turn that has ended is out"
-	case n.successor != nil && t.phase != releasing:
-		return "a successor without a release"
-	case n.successor != nil && n.p.tenures[n.successor.ID] != n.successor:
-		return "a successor is not among the tenures"
-	case n.unlocking != nil && t.phase != releasing:
-		return "an unlock without a release"
-	case n.Asking != nil && t.phase > queued:
-		return "a lock is on its way for a tenure that was granted"
-	case n.lingerUntil > 0 && (t.phase != holding || n.turn != nil):
-		return "a name lingers that is not idle"
-	case t.phase == holding && t.renewal != nil && t.renewal.Tenure != t:
-		return "the renewal of another tenure"
 	}
 	return ""
 }

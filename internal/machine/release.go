@@ -42,27 +42,28 @@ func (p *Process) Release(u *Turn, now clock.Instant) ReleaseResult {
 	if t.phase != releasing {
 		return ReleaseResult{}
 	}
-	n.awaitedTurn = u
+	t.awaitedTurn = u
 	n.arm(now)
-	return ReleaseResult{Unlock: n.unlocking}
+	return ReleaseResult{Unlock: t.unlocking}
 }
 
 // released ends the tenure whose unlock is over, and continues with its successor, if any. err is
 // what Release returns.
 func (n *Name) released(err error, now clock.Instant) {
-	t, successor := n.tenure, n.successor
-	n.successor, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
+	t := n.tenure
+	successor := t.successor
+	t.finishRelease(err)
+	n.askAt, n.failingSince = 0, 0
 	n.p.end(t, now)
 	n.p.removalProgress(t.ID)
-	n.finishRelease(err)
 	n.tenure = successor
 }
 
 // finishRelease answers the call of Release that waits for the unlock.
-func (n *Name) finishRelease(err error) {
-	if u := n.awaitedTurn; u != nil {
-		n.awaitedTurn = nil
-		n.p.Host.Answer(u, err)
+func (t *Tenure) finishRelease(err error) {
+	if u := t.awaitedTurn; u != nil {
+		t.awaitedTurn = nil
+		t.local.p.Host.Answer(u, err)
 	}
 }
 
@@ -71,15 +72,15 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if n.tenure != t || t.phase != releasing {
 		return // it was too late
 	}
-	if n.unlocking != r && (n.p.Queue || a.Word != "released") {
+	if t.unlocking != r && (n.p.Queue || a.Word != "released") {
 		return // an earlier one was answered; of a quorum a majority may have confirmed it all the same
 	}
-	n.unlocking = nil
-	successor := n.successor
+	t.unlocking = nil
+	successor := t.successor
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
-			n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, err))
+			t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, err))
 		}
 		n.unlockFailed(err, r.Sent, now)
 		n.arm(now)
@@ -141,20 +142,21 @@ func (n *Name) unlockFailed(err error, since, now clock.Instant) {
 // tickReleasing repeats an unlock that has no answer, until the lock key has certainly
 // expired.
 func (n *Name) tickReleasing(now clock.Instant) {
-	if r := n.unlocking; r != nil && now >= r.Sent.Add(r.Attempt) {
-		n.unlocking = nil
+	t := n.tenure
+	if r := t.unlocking; r != nil && now >= r.Sent.Add(r.Attempt) {
+		t.unlocking = nil
 		n.unlockFailed(wire.ErrNoAnswer, r.Sent, now)
 	}
-	if n.awaitedTurn != nil && now >= n.releaseDeadline {
-		n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
+	if t.awaitedTurn != nil && now >= t.releaseDeadline {
+		t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
 	if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
 		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr))
 	}
 	switch {
-	case now >= n.tenure.goneBy():
+	case now >= t.goneBy():
 		n.released(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
-	case n.unlocking == nil && now >= n.askAt:
+	case t.unlocking == nil && now >= n.askAt:
 		n.sendUnlock(now)
 	}
 }
@@ -164,24 +166,23 @@ func (n *Name) tickReleasing(now clock.Instant) {
 func (n *Name) sendRelease(now clock.Instant) {
 	t := n.tenure
 	t.setPhase(releasing)
-	n.lingerUntil = 0
-	n.successor = nil
 	if n.waiters.anyBlocking() && n.sub.Confirmed && n.p.Queue {
-		n.successor = n.p.newTenure(n)
-		n.successor.firstSent, n.successor.sentWait = now, true
+		t.successor = n.p.newTenure(n)
+		t.successor.firstSent, t.successor.sentWait = now, true
 	}
-	n.releaseDeadline = now.Add(n.p.PatienceToRelease())
+	t.releaseDeadline = now.Add(n.p.PatienceToRelease())
 	n.sendUnlock(now)
 }
 
 func (n *Name) sendUnlock(now clock.Instant) {
+	t := n.tenure
 	id := ""
-	if n.successor != nil {
-		id = n.successor.ID
+	if t.successor != nil {
+		id = t.successor.ID
 	}
-	s, args := n.endScript(n.tenure.ID, id, n.tenure.minHold.until, now)
-	n.tenure.unlocks++
-	n.unlocking = n.p.sendScript(s, n, n.tenure, now, args, (*Request).unlockAnswered)
+	s, args := n.endScript(t.ID, id, t.minHold.until, now)
+	t.unlocks++
+	t.unlocking = n.p.sendScript(s, n, t, now, args, (*Request).unlockAnswered)
 	n.askAt = 0
 }
 
@@ -407,8 +408,8 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	if u := n.turn; u != nil {
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: closed}, now)
 	}
-	n.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
-	for _, t := range []*Tenure{n.tenure, n.successor} {
+	n.tenure.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
+	for _, t := range []*Tenure{n.tenure, n.tenure.successor} {
 		if t == nil {
 			continue
 		}

@@ -103,21 +103,24 @@ const fenceEvery = time.Hour
 
 func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
-	slack := t.slack(now)
-	if r.reserving {
-		t.reservations--
-	}
-	t.tokens.Reserved(a.Base, a.Size)
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	defer func() { n.p.Host.Answer(r, err) }()
+	if t.phase != holding {
+		return // it has ended meanwhile: harmless
+	}
+	if r.reserving {
+		t.reservations--
+	}
+	t.tokens.Reserved(a.Base, a.Size)
 	if t.renewal == r {
 		t.renewal = nil
 	}
-	if t.phase != holding || r.outdated() {
-		return // it has ended meanwhile, or has another id: harmless
+	if r.outdated() {
+		return
 	}
+	slack := t.slack(now)
 	switch {
 	case now >= t.Ends(): // never revived
 	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.p.WaitReplicas:
@@ -180,7 +183,7 @@ func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 // local waiters or lingers. A recall would be missed, but the answer to renew shows
 // whether another client waits.
 func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
-	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
+	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || t.lingerUntil > 0) {
 		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.Jitter(time.Second/2)))
 	}
 }

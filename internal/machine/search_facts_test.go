@@ -99,9 +99,9 @@ func (w *world) print() string {
 				if t.phase == holding {
 					fmt.Fprintf(&b, ", %v to its deadline", t.Ends().Sub(w.now))
 				}
-			}
-			if n.successor != nil {
-				fmt.Fprintf(&b, ", successor %s", w.idText(n.successor.ID))
+				if t.successor != nil {
+					fmt.Fprintf(&b, ", successor %s", w.idText(t.successor.ID))
+				}
 			}
 			if n.turn != nil {
 				b.WriteString(", a turn is out")

@@ -84,31 +84,18 @@ func (k *keyMaker) subscriber(s *Subscriber) {
 }
 
 func (k *keyMaker) localName(n *Name) {
-	k.bits(n.listed, n.turn != nil, n.Asking != nil, n.unlocking != nil, n.tenure != nil, n.successor != nil, n.awaitedTurn != nil)
+	k.bits(n.listed, n.turn != nil, n.tenure != nil)
 	for c := n.waiters.first; c != nil; c = c.after {
 		k.bits(true, c.Try)
 	}
-	k.due(n.lingerUntil)
 	k.due(n.askAt)
 	k.at(n.failingSince)
 	k.num(n.seen.position)
-	if n.awaitedTurn != nil {
-		k.due(n.releaseDeadline)
-	}
 	if n.tenure != nil {
 		k.tenure(n.tenure)
 	}
-	if n.successor != nil {
-		k.tenure(n.successor)
-	}
 	if n.turn != nil {
 		k.turn(n.turn)
-	}
-	if n.Asking != nil {
-		k.request(n.Asking)
-	}
-	if n.unlocking != nil {
-		k.request(n.unlocking)
 	}
 }
 
@@ -125,7 +112,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 	k.num(int64(t.openLocks))
 	switch t.phase {
 	case asked, queued:
-		k.bits(t.inQueue, t.foundHeld, t.sentWait, t.requeue, t.earlyRecall)
+		k.bits(t.asking != nil, t.inQueue, t.foundHeld, t.sentWait, t.requeue, t.earlyRecall)
 		k.at(t.firstSent)
 		k.at(t.clockPair.sent)
 		if t.clockPair.server > 0 {
@@ -135,6 +122,9 @@ func (k *keyMaker) tenure(t *Tenure) {
 		k.at(t.lateGrantAt)
 		k.due(t.pollBy)
 		k.at(t.verifySince)
+		if t.asking != nil {
+			k.request(t.asking)
+		}
 	case holding:
 		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.confirmed)
 		k.at(t.verifySince)
@@ -142,6 +132,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 		k.at(t.expiry)
 		k.num(int64(t.ttl / time.Millisecond))
 		k.due(t.renewAt)
+		k.due(t.lingerUntil)
 		k.serves(t)
 		b := blocksOf(&t.tokens)
 		if b.next < b.end || b.spare < b.spareEnd {
@@ -155,7 +146,17 @@ func (k *keyMaker) tenure(t *Tenure) {
 			k.request(t.renewal)
 		}
 	case releasing:
+		k.bits(t.unlocking != nil, t.successor != nil, t.awaitedTurn != nil)
 		k.at(t.expiry)
+		if t.awaitedTurn != nil {
+			k.due(t.releaseDeadline)
+		}
+		if t.successor != nil {
+			k.tenure(t.successor)
+		}
+		if t.unlocking != nil {
+			k.request(t.unlocking)
+		}
 	}
 }
 

@@ -70,9 +70,6 @@ func (s *Subscriber) OnBegin(now clock.Instant) int {
 		if t := n.tenure; t != nil {
 			t.clockPair = exchange{}
 		}
-		if n.successor != nil {
-			n.successor.clockPair = exchange{}
-		}
 	}
 	return s.attempt
 }
@@ -216,7 +213,7 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 		if t.phase == holding {
 			t.local.recalled(t)
 			t.local.step(now)
-		} else {
+		} else if t.phase <= queued {
 			t.earlyRecall = true
 		}
 	case "revoked":
@@ -235,7 +232,7 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
 	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.p.Jitter(10*time.Millisecond))
-	if n.tenure == t && t.phase == queued && n.Asking == nil {
+	if t.phase == queued && t.asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {
 			n.seen.position = 0
@@ -247,7 +244,7 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 // askAgain: this process was silent when one of its ids was the head, so the id was taken
 // out of the queue. The process lives, so the id comes back to its place.
 func (n *Name) askAgain(t *Tenure, now clock.Instant) {
-	if n.tenure != t || t.phase != queued || n.Asking != nil {
+	if t.phase != queued || t.asking != nil {
 		t.requeue = true // the pending answer may be older
 		return
 	}

@@ -24,52 +24,83 @@ const (
 // Tenure is one process's possession of a name in Redis, from the first request to the end. The
 // engine's mutex guards it, except the atomics. ask.go, hold.go, renew.go and release.go have the
 // methods about one phase.
+//
+// What it knows in one phase only stands in a struct that setPhase clears at the end of that phase.
+// They are values, not pointers, because a lock and its release would allocate three times more.
 type Tenure struct {
 	ID    string
 	local *Name
 	phase phase
+	whileAsked
+	whileHolding
+	whileReleasing
 
-	// While it is asked for.
-	firstSent    clock.Instant // when the first request for this id was sent
-	clockPair    exchange      // of the newest answer queued on the present subscription
-	arrival      int64         // in the queue, as the server gave it; 0: not in it yet
-	inQueue      bool          // Redis said so: if it inserts the id again, the server may have forgotten the subscription
-	foundHeld    bool          // a lock that does not wait found the name held
-	sentWait     bool          // a lock that waits was sent
-	mayRunLate   bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
-	reservations int16         // renewals on their way that reserve tokens
-	openLocks    int           // locks whose answer has not come
-	lateGrantAt  clock.Instant // when a grant last arrived too late; 0: never since the newest answer queued
-	pollBy       clock.Instant // poll at that time at the latest, as the newest push said; 0: no push
-	requeue      bool          // a push said that the id was taken out of the queue
-	earlyRecall  bool          // a recall came before the answer that says we hold it
-
+	openLocks   int           // locks whose answer has not come
+	mayRunLate  bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
 	verifySince clock.Instant // a request sent since then must confirm that the name is ours, see confirmHeld; 0: no need
+	tokens      tokens.Blocks // of all its grants, also of one that came too late
+	servesUpTo  int64         // waiters up to this number still get a turn; 0: no recall yet
 
-	// While it is held.
-	deadline       atomic.Int64  // clock.Instant at which the holder must stop
-	expiry         clock.Instant // when the lock key expires if the script ran at the moment it was sent; it lives longer by the time to get there
+	// From the grant on: when it must have ended, here and in Redis.
+	deadline atomic.Int64  // clock.Instant at which the holder must stop
+	expiry   clock.Instant // when the lock key expires if the script ran at the moment it was sent; it lives longer by the time to get there
+	Replicas atomic.Int32  // how many acknowledged the last renewal
+	minHold  minHold
+}
+
+// whileAsked is what a tenure knows before its grant.
+type whileAsked struct {
+	asking      *Request      // lock in flight
+	group       *Group        // it asks as part of this group; nil: alone
+	firstSent   clock.Instant // when the first request for this id was sent
+	sentWait    bool          // a lock that waits was sent, or an unlock that queues the id
+	foundHeld   bool          // a lock that does not wait found the name held
+	inQueue     bool          // Redis said so: if it inserts the id again, the server may have forgotten the subscription
+	arrival     int64         // in the queue, as the server gave it; 0: not in it yet
+	clockPair   exchange      // of the newest answer queued on the present subscription
+	pollBy      clock.Instant // poll at that time at the latest, as the newest push said; 0: no push
+	requeue     bool          // a push said that the id was taken out of the queue
+	earlyRecall bool          // a recall came before the answer that says we hold it
+	lateGrantAt clock.Instant // when a grant last arrived too late; 0: never since the newest answer queued
+}
+
+// whileHolding is what a tenure knows while it has the name, and not after its deadline.
+type whileHolding struct {
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
 	renewal        *Request      // in flight, or about to be
-	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
+	reservations   int16         // renewals on their way that reserve tokens
 	failures       int           // renewals in a row that were not answered, or by too few replicas
+	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
 	confirmed      bool          // enough replicas have the grant, or WaitReplicas is 0
-	Replicas       atomic.Int32  // how many acknowledged the last renewal
-	toppedUp       bool          // it was renewed, because too little of the ttl was left for a turn
 	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
-	servesUpTo     int64         // waiters up to this number still get a turn; 0: no recall yet
+	toppedUp       bool          // it was renewed, because too little of the ttl was left for a turn
 	turns          int           // given so far
-	tokens         tokens.Blocks
-	minHold        minHold
-	unlocks        int // unlocks and cancels sent so far, except those that certainly changed nothing
+	lingerUntil    clock.Instant // until when it is kept though it is idle; 0: not idle
 }
 
-// setPhase moves a tenure to its next phase.
+// whileReleasing is what a tenure knows from its first unlock to the answer.
+type whileReleasing struct {
+	unlocking       *Request      // unlock in flight
+	unlocks         int           // unlocks and cancels sent so far, except those that certainly changed nothing
+	successor       *Tenure       // whose id this unlock queues; nil: none
+	awaitedTurn     *Turn         // the turn whose Release waits for unlock; nil: none
+	releaseDeadline clock.Instant // until when Release waits for the answer
+}
+
+// setPhase moves a tenure to its next phase. What it knew in the last one is dropped.
 func (t *Tenure) setPhase(p phase) {
-	if t.phase == holding {
+	switch t.phase {
+	case asked, queued:
+		if p > queued {
+			t.whileAsked = whileAsked{}
+		}
+	case holding:
 		t.local.p.Schedule.Held--
+		t.whileHolding = whileHolding{}
+	case releasing:
+		t.whileReleasing = whileReleasing{}
 	}
 	if p == holding {
 		t.local.p.Schedule.Held++

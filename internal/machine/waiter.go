@@ -177,7 +177,8 @@ func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters [
 	for i, name := range names {
 		n := p.newName(name, name, keys[i], p.defaultKind)
 		n.admit(waiters[i], now)
-		n.tenure, n.group = p.newTenure(n), g
+		n.tenure = p.newTenure(n)
+		n.tenure.group = g
 		g.names = append(g.names, n)
 	}
 	g.ask(now)
@@ -211,10 +212,10 @@ func (g *Group) ask(now clock.Instant) {
 	call := driver.Call{Script: script.MultiLock}
 	var carried []*Request
 	for _, n := range g.names {
-		if n.group != g {
+		t := n.tenure
+		if t == nil || t.group != g {
 			continue
 		}
-		t := n.tenure
 		r := &Request{
 			Call: n.callFor(script.Lock, []string{t.ID}), Local: n, Tenure: t,
 			Sent: now, Attempt: g.p.Attempt(), OnAnswer: (*Request).lockAnswered,
@@ -224,7 +225,7 @@ func (g *Group) ask(now clock.Instant) {
 		}
 		n.askAt = 0
 		t.openLocks++
-		n.Asking = r
+		t.asking = r
 		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.ID)
 		carried = append(carried, r)
 	}
@@ -251,10 +252,10 @@ func ShareOf(reply []string, i, n int) ([]string, error) {
 // leaveGroup makes a name go on without the others, if it is in a group. A caller
 // that wanted all names at once has to ask one by one.
 func (n *Name) leaveGroup() bool {
-	if n.group == nil {
+	if n.tenure.group == nil {
 		return false
 	}
-	n.group = nil
+	n.tenure.group = nil
 	n.answerTries(func() error { return ErrOneByOne })
 	return true
 }

@@ -13,7 +13,7 @@ var removalMutants = []mutant{
 	{guard: "goodbye: its cancel is answered", file: "internal/machine/release.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"c != nil && !c.answered", "c != nil && false"}},
 	{guard: "goodbye: what an unlock queues counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"case t.phase == releasing && n.successor != nil:", "case false:"}},
+		edits: []string{"case t.phase == releasing && t.successor != nil:", "case false:"}},
 	{guard: "goodbye: a grant that was not confirmed counts", file: "internal/machine/name.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"case t.phase == ended || t.phase == releasing:", "case t.phase == ended:"}},
 }

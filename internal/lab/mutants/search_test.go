@@ -13,7 +13,7 @@ var searchMutants = []mutant{
 	{guard: "search: a late granted answer is cancelled", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestSearch",
 		edits: []string{"case releasing, ended:\n\t\tp.cancelID(t.ID, n, now)\n", "case releasing, ended:\n"}},
 	{guard: "search: the id to queue again is fresh", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestSearch",
-		edits: []string{"n.successor = n.p.newTenure(n)", "n.successor = n.p.newTenure(n)\n\t\tn.successor.ID = t.ID"}},
+		edits: []string{"t.successor = n.p.newTenure(n)", "t.successor = n.p.newTenure(n)\n\t\tt.successor.ID = t.ID"}},
 	{guard: "search: a token is given only above every token used", file: "internal/tokens/tokens.go", pkg: "./internal/machine", name: "TestSearch",
 		edits: []string{"base = max(base, b.end)", "b.next = b.end"}},
 }

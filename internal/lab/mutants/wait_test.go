@@ -15,7 +15,7 @@ var waitMutants = []mutant{
 	{guard: "wait: polls are spread by the place, too", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestManyWaitersPollSeldom",
 		edits: []string{"int64(longestPoll/longest)", "300"}},
 	{guard: "too slow: only where late grants follow each other", file: "internal/machine/ask.go", name: "TestPausedTwiceIsNotTooSlow",
-		edits: []string{"now.Sub(t.lateGrantAt) <= n.p.retryWindow()", "true", "return follows && !g.pushed", "return follows", "t.arrival, t.lateGrantAt = queued, true, a.Score, 0", "t.arrival = queued, true, a.Score"}},
+		edits: []string{"now.Sub(t.lateGrantAt) <= n.p.retryWindow()", "true", "return follows && !g.pushed", "return follows", "t.arrival, t.lateGrantAt = true, a.Score, 0", "t.arrival = true, a.Score"}},
 	{guard: "too slow: not long after each other", file: "internal/machine/ask.go", name: "TestSlowNowAndThenIsNotTooSlow",
 		edits: []string{"now.Sub(t.lateGrantAt) <= n.p.retryWindow()", "true"}},
 	{guard: "wait: a foreign score is no arrival", file: "internal/script/part/last_arrival.lua", pkg: "./internal/lab/client", name: "TestForeignScoreIsNoArrival",
