@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -27,18 +28,14 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x, _, err := c.readExport(text, "Adopt")
+	x, err := c.readExport(text, "Adopt")
 	if err != nil {
 		return nil, err
 	}
-	k := c.process.DedicatedKind(c.options.Owner, c.options.TTL)
+	k := c.engine.DedicatedKind(c.engine.Owner, c.engine.TTL)
 	if x.Leads {
-		k = c.process.CandidateKind(x.Value)
+		k = c.engine.CandidateKind(x.Value)
 	}
 	k.First = &machine.FirstLock{Script: script.Adopt, Args: []string{x.ID, wire.Itoa(x.Last)}}
-	lease, err := c.acquire(ctx, c, x.Name, k, c.newWaiter(false))
-	if err == nil && x.Leads {
-		lease.elected(ctx)
-	}
-	return lease, err
+	return c.lock(ctx, engine.Lock{Name: x.Name, Kind: k})
 }

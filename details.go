@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/details"
 )
 
@@ -34,39 +33,4 @@ func (d *Details) String() string {
 		return ""
 	}
 	return details.Process(*d).String()
-}
-
-// noteOfDetails is nil without Options.Details.
-func (c *core) noteOfDetails() *details.Note {
-	d := c.options.Details
-	if d == nil {
-		return nil
-	}
-	return details.NewNote(details.Process(*d), c.process.ClientID, c.options.TTL, c.calls, func(err error) {
-		c.mu.Lock()
-		defer c.unlock()
-		coreHost{c}.Warn("holdfast: could not write Options.Details; locks work without them", "error", err)
-	})
-}
-
-// ShowDetails is called with each grant and each place in a queue.
-func (c coreHost) ShowDetails() {
-	if c.details == nil || c.detailsWritten || c.process.Closed {
-		return
-	}
-	c.detailsWritten = true
-	c.writeDetails()
-	now := c.clock.Now()
-	c.process.Later(now.Add(details.Every), now, func(clock.Instant) {
-		c.detailsWritten = false
-		if c.process.InUse() {
-			c.ShowDetails()
-		}
-	})
-}
-
-func (c *core) writeDetails() {
-	if c.details.Wanted() {
-		c.afterUnlock = append(c.afterUnlock, func() { go c.details.Write() })
-	}
 }

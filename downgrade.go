@@ -1,12 +1,10 @@
 package holdfast
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -21,7 +19,7 @@ import (
 // again. Other errors: [ErrLost] with its cause, [ErrReleased], and an error for a
 // lease that is not of an RWMutex.
 func (l *Lease) Downgrade() error {
-	return l.client.shrink("Downgrade", l.turn, keyspace.Reader, 1)
+	return l.shrink("Downgrade", keyspace.Reader, 1)
 }
 
 // Keep releases all but n permits of a lease of a [Semaphore]. Waiters get the permits
@@ -35,37 +33,14 @@ func (l *Lease) Keep(n int) error {
 	if n < 1 {
 		return fmt.Errorf("%w: a lease of %s can't keep %d", ErrSize, l.Name(), n)
 	}
-	return l.client.shrink("Keep", l.turn, keyspace.Permits, int64(n))
+	return l.shrink("Keep", keyspace.Permits, int64(n))
 }
 
-// shrink makes the part of a turn smaller, and waits until Redis has done so.
-func (c *core) shrink(what string, u *machine.Turn, letter byte, weight int64) error {
-	n := u.Local
-	c.mu.Lock()
-	if kindOf(n.Kind.Letter) != kindOf(letter) {
-		defer c.unlock()
-		return wire.Failure(n.Name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(n.Kind.Letter), 0)))
+// shrink makes the part of the name that the lease takes smaller.
+func (l *Lease) shrink(what string, letter byte, weight int64) error {
+	err := l.client.engine.Shrink(l.turn, letter, weight)
+	if k, ok := err.(*engine.OtherKind); ok { //nolint:errorlint // never wrapped
+		err = wire.Failure(l.Name(), nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(kindOf(k.Letter), 0)))
 	}
-	now := c.clock.Exact()
-	waits, e := c.process.Shrink(u, letter, weight, now)
-	if e != nil || !waits {
-		defer c.unlock()
-		return endError(e)
-	}
-	done, ended := c.whenDone(n.Kind), c.watch(u).whenDone()
-	c.unlock()
-
-	late := time.NewTimer(c.process.PatienceToRelease())
-	defer late.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-ended:
-		return c.err(u)
-	case <-late.C:
-	case <-c.stopped:
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return wire.Failure(n.Name, ErrUnknown, cmp.Or(publicError(n.Kind.Shrunk.LastErr), wire.ErrNoAnswer))
+	return publicError(err)
 }

@@ -1,11 +1,15 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
@@ -80,51 +84,13 @@ func checkValue(value string) error {
 // [Mutex.Lock]. If a leader dies, its term lasts until the ttl ends; then the next
 // candidate leads.
 func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
-	c := e.client.core
-	if value == "" {
-		value = c.options.Owner
-	}
+	c := e.client.engine
+	value = cmp.Or(value, c.Owner)
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	m := &Mutex{client: e.client, name: e.name, candidate: c.process.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
-	lease, err := m.Lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lease.elected(ctx)
-	return lease, nil
-}
-
-// announceWait is how long a leader waits until its term is known to others. It
-// leads also when that takes longer.
-const announceWait = 250 * time.Millisecond
-
-// elected announces a term, now and again.
-func (l *Lease) elected(ctx context.Context) {
-	c := l.client.core
-	if !l.turn.Announces() {
-		return
-	}
-	c.mu.Lock()
-	announced := c.whenCleaned(c.process.Elected(l.turn, c.clock.Now()))
-	c.unlock()
-	t := time.NewTimer(announceWait)
-	defer t.Stop()
-	select {
-	case <-announced:
-	case <-t.C:
-	case <-ctx.Done():
-	case <-c.stopped:
-	}
-}
-
-// resigned notifies observers that the term is over.
-func (l *Lease) resigned() {
-	c := l.client.core
-	c.mu.Lock()
-	defer c.unlock()
-	c.process.Resigned(l.turn, c.clock.Now())
+	m := &Mutex{client: e.client, name: e.name, candidate: c.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}
+	return m.Lock(ctx)
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
@@ -147,11 +113,30 @@ func (l Leader) None() bool { return l.Hash == "" }
 // Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or the error of
 // ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
-	c := e.client.core
-	k, err := c.openKeys(e.name)
-	if err != nil {
-		return Leader{}, err
+	leader, err := e.client.engine.Leader(ctx, e.name)
+	return Leader(leader), publicError(err)
+}
+
+// Observe yields the leader at once and then after each change, in order and never the
+// same twice in a row. It yields the zero [Leader] while nobody leads; see
+// [Leader.None]. A leader that resigned and was elected again is a new leader. Observe
+// yields the same leader again when it proclaims a new value, and when Term changes
+// from 0 to the number of the term.
+//
+// Observe may skip a leader that leads only briefly. If several changes happen while
+// the body of your loop runs, Observe then yields only the newest state.
+//
+// If Redis does not answer or refuses, Observe yields the error once and continues to
+// poll. When Redis answers again, Observe yields the leader, even if it did not change.
+// Observe ends when ctx ends, when the loop breaks, and after [ErrName] or [ErrClosed].
+//
+// Leaders announce most changes, so Observe notices them at once. Observe also polls at
+// the time when the key would expire, and at least every 15 s. It polls every second if
+// it may not subscribe, if the Client uses a quorum, or if the holder sends no
+// announcement, as a Mutex. The observers of an election in one Client share a subscription.
+func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		defer runtime.KeepAlive(e.client) // or it might be closed for want of use
+		e.client.engine.Observe(ctx, e.name, func(l election.Leader, err error) bool { return yield(Leader(l), publicError(err)) })
 	}
-	view, err := c.servers.leader(ctx, e.name, k, c.process.Patience())
-	return Leader(view.Leader), err
 }

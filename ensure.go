@@ -3,10 +3,10 @@ package holdfast
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -24,10 +24,10 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 		return err
 	}
 	if l.turn.Local.Kind.NoRenew {
-		_, err := l.client.check(ctx, l.turn)
-		return err
+		_, err := l.client.engine.Check(ctx, l.turn)
+		return publicError(err)
 	}
-	return l.client.ensure(ctx, l.turn, 0)
+	return publicError(l.client.engine.Prolong(ctx, l.turn, 0, 0))
 }
 
 // CheckHeld asks Redis once whether the lease is held, and changes nothing. Use
@@ -43,78 +43,38 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return 0, err
 	}
-	return l.client.check(ctx, l.turn)
+	left, err := l.client.engine.Check(ctx, l.turn)
+	return left, publicError(err)
 }
 
-func (c *core) check(ctx context.Context, u *machine.Turn) (time.Duration, error) {
-	r, err := c.ask(ctx, u, u.Check)
-	if err = c.verdict(ctx, u, err); err != nil {
-		return 0, err
+// Extend prolongs a lease with [Mutex.NoRenew]. The lease then lasts at least
+// 0.99 × ttl - 2 ms from now. A ttl shorter than the remaining time changes nothing.
+// [Mutex.MaxHold] still ends the lease. Extend panics if ttl is not from [MinTTL] to
+// [MaxTTL].
+//
+// If this process dies, the name stays held until the longest requested ttl has passed.
+// Steal of package admin frees it earlier.
+//
+// Extend blocks until Redis answers or ctx ends, at most 3 s. [ErrLost] and
+// [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of
+// ctx, Redis may have prolonged the name, but the deadline of the lease is not changed.
+// After [ErrReplicas] or a [driver.ServerError] it is not changed either. Extend returns an
+// error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
+// the Mutex.
+func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
+	n := l.turn.Local
+	switch {
+	case ttl < MinTTL || ttl > MaxTTL:
+		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
+	case !n.Kind.NoRenew:
+		return wire.Failure(n.Name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
+	case ttl > n.Kind.TTL:
+		if err := l.client.lacks(n.Name, "Extend by more than the ttl of the Mutex"); err != nil {
+			return err
+		}
 	}
-	return max(min(u.Ends(), r.HeldUntil).Sub(c.clock.Exact()), 0), nil
-}
-
-// ask sends a request about the tenure of a turn that has not ended, and waits for the result.
-func (c *core) ask(ctx context.Context, u *machine.Turn, send func(now clock.Instant) *machine.Request) (*machine.Request, error) {
-	c.mu.Lock()
-	now := c.clock.Exact()
-	if e := u.HasEnded(now); e != nil {
-		c.unlock()
-		return nil, endError(e)
-	}
-	answered := make(chan error, 1)
-	r := send(now)
-	c.asked[r] = answered
-	c.unlock()
-	return r, c.awaitResult(ctx, r, answered)
-}
-
-// ensure renews and reserves at least that number of tokens.
-func (c *core) ensure(ctx context.Context, u *machine.Turn, tokens int64) error {
-	return c.prolong(ctx, u, tokens, 0)
-}
-
-// prolong asks Redis once, to reserve at least that number of tokens, and to prolong a
-// lease that is not renewed by itself.
-func (c *core) prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
-	n := u.Local
-	r, err := c.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
-	if want := c.process.WaitReplicas; c.err(u) == nil && err == nil && r.Acked < want {
-		return &ReplicasError{Name: n.Name, Want: want, Got: r.Acked, Connected: r.Connected}
-	}
-	return c.verdict(ctx, u, err)
-}
-
-// verdict is the error of a call that has asked Redis whether the lease is still held.
-func (c *core) verdict(ctx context.Context, u *machine.Turn, err error) error {
-	said, refused := wire.AsServerError(err)
-	switch over := c.err(u); {
-	case over != nil:
-		return over
-	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
+	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
-	case refused && !wire.Transient(said):
-		return wire.Failure(u.Local.Name, nil, err)
 	}
-	return wire.Failure(u.Local.Name, ErrUnreachable, err)
-}
-
-// awaitResult waits for the result of a renewal.
-func (c *core) awaitResult(ctx context.Context, r *machine.Request, answered <-chan error) (err error) {
-	late := time.NewTimer(r.Attempt) // a driver may not heed its context
-	defer late.Stop()
-	select {
-	case err = <-answered:
-		return err
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-late.C:
-		err = wire.ErrNoAnswer
-	case <-c.stopped:
-		err = wire.ErrNoAnswer
-	}
-	c.mu.Lock()
-	delete(c.asked, r)
-	c.mu.Unlock()
-	return err
+	return publicError(l.client.engine.Prolong(ctx, l.turn, 0, ttl))
 }

@@ -62,8 +62,8 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, u, n := l.client.core, l.turn, l.turn.Local
-	if err := c.servers.lacks(n.Name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
+	c, u, n := l.client, l.turn, l.turn.Local
+	if err := c.lacks(n.Name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
 		return nil, err
 	}
 	if n.Kind.Shared() {
@@ -72,7 +72,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := guarded.Check(script, n.Keys, keys, c.store.Sharded()); err != nil {
+	if err := guarded.Check(script, n.Keys, keys, c.engine.Sharded); err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", n.Name, err)
 	}
 	call := driver.Call{
@@ -80,7 +80,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		Keys:   append([]string{n.Keys.Lock(), n.Keys.Written()}, keys...),
 		Args:   append([]string{u.Tenure.ID, wire.Itoa(u.Token)}, args...),
 	}
-	reply, err := c.calls.Run(ctx, c.process.Patience(), call)
+	reply, err := c.engine.Calls.Run(ctx, c.engine.Patience(), call)
 	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:
@@ -102,20 +102,11 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 		newest, _ := strconv.ParseInt(about, 10, 64)
 		return &StaleError{Name: l.Name(), Token: u.Token, Newest: newest}
 	case verdict == "lost: gone" || verdict == "lost: taken":
-		l.renewAfterRefusal()
+		l.client.engine.RenewNow(u)
 		if err := l.Err(); err != nil {
 			return err
 		}
 		return &LostError{Name: l.Name(), Token: u.Token, Cause: Cause(about)}
 	}
 	return said
-}
-
-// renewAfterRefusal renews now: Redis has just said that the name is not ours, and if that
-// is so the renewal ends the lease.
-func (l *Lease) renewAfterRefusal() {
-	c := l.client.core
-	c.mu.Lock()
-	defer c.unlock()
-	l.turn.RenewNow(c.clock.Now())
 }

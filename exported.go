@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -43,7 +44,7 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 	if err != nil {
 		return nil, err
 	}
-	state, err := calls.Renew(ctx, c.options.WaitReplicas)
+	state, err := calls.Renew(ctx, c.engine.WaitReplicas)
 	return exportedHold(calls.Hold, state, err)
 }
 
@@ -76,22 +77,20 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	x := calls.Hold
 	released, err := calls.Release(ctx)
 	if released && x.Leads { // observers poll in time if they do not get this
-		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.store.Sharded(), 0, "")
-		_, _ = c.calls.Run(ctx, c.process.Attempt(), announcement)
+		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.engine.Sharded, 0, "")
+		_, _ = c.engine.Calls.Run(ctx, c.engine.Attempt(), announcement)
 	}
 	return exportedError(x, err)
 }
 
 // exportedCalls checks the text and the Client, and returns the calls for the hold.
-func (c *core) exportedCalls(ctx context.Context, text, what string) (*exported.Calls, error) {
-	x, k, err := c.readExport(text, what)
-	if err == nil {
-		err = ctx.Err()
+func (c *Client) exportedCalls(ctx context.Context, text, what string) (*exported.Calls, error) {
+	x, err := c.readExport(text, what)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = c.wasClosed()
-	}
-	return &exported.Calls{Hold: x, Keys: k, Caller: c.calls, Patience: c.process.Patience()}, err
+	k, err := c.openKeys(x.Name)
+	return &exported.Calls{Hold: x, Keys: k, Caller: c.engine.Calls, Patience: c.engine.Patience()}, err
 }
 
 func exportedHold(x exported.Hold, s *exported.State, err error) (*ExportedHold, error) {

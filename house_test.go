@@ -248,8 +248,9 @@ var arrows = map[string][]string{
 	"internal/memory":       {"internal/clock", "internal/memory"},
 	"internal/tokens":       {"internal/tokens", "internal/wire", "internal/protocol"}, // the most that one renewal may reserve
 	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
-	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                                                                    // driver: its tests
-	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/ballot", "internal/machine", "internal/majority", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/...", "internal/protocol"}, // its tests inspect
+	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"}, // driver: its tests
+	"internal/engine":       {"driver", "internal/ballot", "internal/call", "internal/clock", "internal/details", "internal/election", "internal/keyspace", "internal/machine", "internal/majority", "internal/protocol", "internal/script", "internal/subscription", "internal/wire"},
+	".":                     {"", "driver", "internal/engine", "internal/machine", "internal/ballot", "internal/clock", "internal/call", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/keyspace", "internal/once", "internal/protocol", "internal/script", "internal/wire", "admin/..."}, // its tests inspect
 	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details", "internal/protocol"},
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire", "internal/protocol"}, // no I/O: neither a driver nor a call
 	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
@@ -274,7 +275,7 @@ func TestArrows(t *testing.T) {
 		for _, p := range s.imports() {
 			target, ours := cutModule(p)
 			if ours && !allowed(arrows[from], target) {
-				t.Errorf("%s imports %s: the arrows are driver <- internal/script <- root <- embedded, server <- cmd, lab; internal/clock and internal/keyspace need nothing of ours; a driver needs package driver alone; and only the root and the lab see an internal package, the drivers those that they share, server and cmd how a name is shown, and cmd the scripts, to print them: what our own command cannot do with the public face, no user can", s.path, p)
+				t.Errorf("%s imports %s: the arrows are driver <- internal/script <- internal/machine <- internal/engine <- root <- embedded, server <- cmd, lab; internal/clock and internal/keyspace need nothing of ours; a driver needs package driver alone; and only the root and the lab see an internal package, the drivers those that they share, server and cmd how a name is shown, and cmd the scripts, to print them: what our own command cannot do with the public face, no user can", s.path, p)
 			}
 		}
 	}

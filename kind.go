@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Kind is the kind of lock that a name has. A name has one kind at a time, as long as
@@ -56,11 +55,4 @@ func described(kind Kind, size int) string {
 		return "an RWMutex"
 	}
 	return "a " + string(kind)
-}
-
-func (e *KindError) usedAs(a wire.Answer) {
-	e.Actual = Kind(a.Kind)
-	if e.Actual == KindSemaphore {
-		e.ActualSize = int(a.Capacity)
-	}
 }

@@ -43,7 +43,7 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 		case ctx.Err() != nil || !worthRetry(err):
 			return err
 		default:
-			election.client.options.Logger.Warn("holdfast: cannot campaign; trying again", "name", election.name, "error", err)
+			election.client.engine.Logger.Warn("holdfast: cannot campaign; trying again", "name", election.name, "error", err)
 			if !election.client.nap(ctx, backoff) {
 				return ctx.Err()
 			}
@@ -73,10 +73,8 @@ func term(ctx context.Context, lease *Lease, f func(context.Context, *Lease) err
 }
 
 // nap waits about as long as that; false: ctx has ended.
-func (c *core) nap(ctx context.Context, d time.Duration) bool {
-	c.mu.Lock()
-	d = d/2 + c.process.Jitter(d)
-	c.mu.Unlock()
+func (c *Client) nap(ctx context.Context, d time.Duration) bool {
+	d = d/2 + time.Duration(c.engine.Random()%uint64(d))
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

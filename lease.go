@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/machine"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
@@ -39,23 +38,10 @@ func (l *Lease) Token() int64 { return l.turn.Token }
 // Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
 // reads the clock, so its result is correct also after the process was suspended.
 func (l *Lease) Err() error {
-	if l.returned.Load() {
-		if e := l.turn.Ended.Load(); e != nil {
-			return endError(e)
-		}
+	if l.returned.Load() && l.turn.Ended.Load() == nil { // others share it
 		return ErrReleased
 	}
-	return l.client.err(l.turn)
-}
-
-func (c *core) err(u *machine.Turn) error {
-	if e := u.Ended.Load(); e != nil {
-		return endError(e)
-	}
-	if cause := u.Over(c.clock.Exact()); cause != "" {
-		return &LostError{Name: u.Local.Name, Token: u.Token, Cause: Cause(cause)}
-	}
-	return nil
+	return publicError(l.client.engine.Err(l.turn))
 }
 
 // Done returns a channel that is closed when the lease ends.
@@ -63,17 +49,7 @@ func (c *core) err(u *machine.Turn) error {
 // The garbage collector closes a [Client] that your program no longer uses, and its
 // leases end. A call of Done prevents this until the lease ends: without a Release, the
 // lease is then renewed until the program ends.
-func (l *Lease) Done() <-chan struct{} {
-	c := l.client.core
-	c.mu.Lock()
-	defer c.unlock()
-	if l.turn.Ended.Load() != nil {
-		return alreadyClosed
-	}
-	w := c.watch(l.turn)
-	w.client = l.client
-	return w.whenDone()
-}
+func (l *Lease) Done() <-chan struct{} { return l.client.engine.Done(l.turn, l.client) }
 
 // Remaining returns the time until the deadline of the holder. After the deadline it is
 // zero or less. Every answered renewal moves the deadline. The time while the machine
@@ -82,7 +58,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.Ends().Sub(l.client.clock.Exact())
+	return l.client.engine.Remaining(l.turn)
 }
 
 // Deadline returns the deadline of the holder in wall-clock time, for display. Every
@@ -101,28 +77,16 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // This context keeps the Client open while the program uses the context. After a call of
 // the context's Done, the Client stays open until the context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
-	u, c := l.turn, l.client.core
 	under := parent
 	if p, ok := parent.(*leaseContext); ok {
 		under = p.Context // p would keep its Client alive for as long as this turn lasts
 	}
 	ctx, cancel := context.WithCancelCause(under)
 	d := &derivation{cancel: cancel}
-	derived := &leaseContext{ctx, parent, l.client, u, d}
-	c.mu.Lock()
-	defer c.unlock()
-	if e := u.Ended.Load(); e != nil {
-		cancel(endError(e))
-		return derived
+	if forget := l.client.engine.Watch(l.turn, d); forget != nil {
+		context.AfterFunc(ctx, forget) // its parent may end long before the lease
 	}
-	w := c.watch(u)
-	w.derived[d] = struct{}{}
-	context.AfterFunc(ctx, func() { // its parent may end long before the lease
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(w.derived, d)
-	})
-	return derived
+	return &leaseContext{ctx, parent, l.client, l.turn, d}
 }
 
 // leaseContext remembers its turn, for telling a caller that would wait for
@@ -135,61 +99,14 @@ type leaseContext struct {
 	of     *derivation
 }
 
-// watch has the waits for the end of a turn. It keeps the Client from when somebody has asked for
-// a channel, because a channel can keep nothing alive.
-type watch struct {
-	done    chan struct{} // made when somebody asks
-	client  *Client       // of that channel; nil: none was asked for
-	derived map[*derivation]struct{}
-}
-
-// watch is that of a turn that has not ended.
-func (c *core) watch(u *machine.Turn) *watch {
-	w := c.watched[u]
-	if w == nil {
-		w = &watch{derived: make(map[*derivation]struct{})}
-		c.watched[u] = w
-	}
-	return w
-}
-
-// whenDone is closed when the turn is over.
-func (w *watch) whenDone() <-chan struct{} {
-	if w.done == nil {
-		w.done = make(chan struct{})
-	}
-	return w.done
-}
-
-// Ended ends the contexts of a turn outside the mutex, and the channel at once.
-func (c coreHost) Ended(u *machine.Turn) {
-	if k := u.Local.Kind; k.Shared() {
-		delete(c.waits, k) // see shrink, which waits for the turn, too
-	}
-	w := c.watched[u]
-	if w == nil {
-		return
-	}
-	delete(c.watched, u)
-	if w.done != nil {
-		close(w.done)
-	}
-	if derived := w.derived; len(derived) > 0 {
-		w.derived = nil // a context that ends takes itself out
-		err := endError(u.Ended.Load())
-		c.afterUnlock = append(c.afterUnlock, func() {
-			for d := range derived {
-				d.cancel(err)
-			}
-		})
-	}
-}
-
-// derivation is what a watch knows of a context that ends with it.
+// derivation is what the engine knows of a context that ends with its turn.
 type derivation struct {
 	cancel context.CancelCauseFunc
 	waited atomic.Pointer[leaseContext] // nil: its channel was not asked for
 }
+
+// End implements [engine.Ender].
+func (d *derivation) End(ended *machine.Ending) { d.cancel(publicError(ended.Err)) }
 
 // Done is asked for by a caller that waits for the channel and may let go of the context.
 func (c *leaseContext) Done() <-chan struct{} {
@@ -210,13 +127,13 @@ func (c *leaseContext) Value(key any) any {
 }
 
 // heldUnder is the turn of a name to which a context belongs, or nil.
-func (c *core) heldUnder(ctx context.Context, name string) *machine.Turn {
+func (c *Client) heldUnder(ctx context.Context, name string) *machine.Turn {
 	for {
 		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
 		if !ok {
 			return nil
 		}
-		if c.process.Has(nearest.turn, name) {
+		if nearest.client == c && nearest.turn.Local.Name == name {
 			return nearest.turn
 		}
 		ctx = nearest.parent
@@ -242,62 +159,19 @@ func (l *Lease) Release() error {
 	if l == nil {
 		return errNoLease
 	}
+	return l.release(false)
+}
+
+// release is Release. waive gives up what MinHold asks for: nothing was done under the lease.
+func (l *Lease) release(waive bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.released {
 		l.released = true
-		l.result = l.client.release(l)
-		if l.turn.Ended.Load() != nil && l.turn.Announces() { // else others share it, see Mutex.Reentrant
-			l.resigned()
-		}
+		l.returned.Store(true)
+		l.result = publicError(l.client.engine.Release(l.turn, waive))
 	}
 	return l.result
-}
-
-func (c *core) release(lease *Lease) error {
-	u := lease.turn
-	c.mu.Lock()
-	lease.returned.Store(true)
-	now := c.clock.Now()
-	l := c.process.Release(u, now)
-	if l.Unlock == nil {
-		var given <-chan struct{}
-		if l.Removal != nil {
-			given = c.whenCleaned(l.Removal)
-		}
-		c.unlock()
-		c.awaitRelease(given)
-		return endError(l.Ended)
-	}
-	done := c.newWaiter(false) // for its channel
-	c.asked[u] = done.asked
-	c.unlockAndPerform(true, l.Unlock, now)
-	select {
-	case err := <-done.asked:
-		done.recycle(c)
-		if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-			lost.Token = u.Token
-		}
-		return err
-	case <-c.stopped:
-		return wire.Failure(lease.Name(), ErrUnknown, ErrClosed)
-	}
-}
-
-// awaitRelease waits until a name is given back whose lease was over by MaxHold or a
-// Revoke: after Release the program may end the process, and nobody else would give the
-// name back before its ttl ends. A lease that expired has no such life left.
-func (c *core) awaitRelease(given <-chan struct{}) {
-	if given == nil {
-		return
-	}
-	t := time.NewTimer(c.process.PatienceToRelease())
-	defer t.Stop()
-	select {
-	case <-given:
-	case <-t.C:
-	case <-c.stopped:
-	}
 }
 
 // Replicas returns how many replicas acknowledged the grant or the newest counted

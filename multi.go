@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
@@ -95,14 +96,14 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 			add(leases...)
 			continue
 		case !errors.Is(err, machine.ErrOneByOne) && (try || !errors.Is(err, ErrHeld)):
-			return nil, all.giveUp(ctx, under, m.client.core, err)
+			return nil, all.giveUp(ctx, under, m.client, err)
 		}
 		for _, name := range names {
 			mutex := m.client.Mutex(name)
 			mutex.removals = &all.removals
 			lease, err := mutex.acquire(under, try)
 			if err != nil {
-				return nil, all.giveUp(ctx, under, m.client.core, err)
+				return nil, all.giveUp(ctx, under, m.client, err)
 			}
 			add(lease)
 		}
@@ -115,29 +116,12 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, done := m.client.core, ctx.Done()
-	waiters, err := c.enterAll(names, try, done == nil)
-	if err != nil {
-		return nil, err
-	}
+	turns, err := m.client.engine.AcquireTogether(ctx, names, try, &all.removals)
 	got := &MultiLease{}
-	for _, w := range waiters {
-		var o machine.Outcome
-		select {
-		case o = <-w.ready:
-		case <-done:
-			turn, gone := c.abandon(w)
-			o, all.removals = machine.Outcome{Turn: turn, Err: ctx.Err()}, append(all.removals, gone)
-		}
-		w.recycle(c)
-		if o.Turn != nil {
-			got.leases = append(got.leases, &Lease{turn: o.Turn, client: m.client})
-		}
-		if err == nil || errors.Is(err, machine.ErrOneByOne) && o.Err != nil {
-			err = o.Err
-		}
+	for _, u := range turns {
+		got.leases = append(got.leases, &Lease{turn: u, client: m.client})
 	}
-	if err != nil {
+	if err = publicError(err); err != nil {
 		all.giveBack(got, err)
 		return nil, err
 	}
@@ -146,11 +130,11 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 
 // giveUp gives back what an attempt has got, and says why it goes no further: one of those
 // was lost, or err. If the caller's ctx has ended, it is that error.
-func (l *MultiLease) giveUp(ctx, under context.Context, c *core, err error) error {
+func (l *MultiLease) giveUp(ctx, under context.Context, c *Client, err error) error {
 	lost := l.lost()
 	l.giveBack(l, err)
 	if under.Err() != nil {
-		c.awaitRemovals(l.removals...)
+		c.engine.AwaitRemovals(l.removals)
 	}
 	switch own := ctx.Err(); {
 	case own == nil && lost != nil:
@@ -176,14 +160,14 @@ func (m *Multi) check(ctx context.Context, try bool) error {
 	if len(m.names) == 0 {
 		return &NameError{"", "is missing: Multi needs at least one name"}
 	}
-	c := m.client.core
+	c := m.client
 	for _, name := range m.names {
-		if _, err := keysOf(c.options.Prefix, name); err != nil {
-			return err
+		if _, err := keyspace.KeysOf(c.Prefix(), name); err != nil {
+			return &NameError{name, err.Error()}
 		}
-		if held := c.heldUnder(ctx, name); held != nil && c.err(held) == nil {
+		if held := c.heldUnder(ctx, name); held != nil && c.engine.Err(held) == nil {
 			if try {
-				return c.held(held)
+				return publicError(c.engine.Held(held))
 			}
 			return fmt.Errorf("%w: %s", ErrDeadlock, keyspace.Shorten(name))
 		}
@@ -199,8 +183,8 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *Multi
 // MultiLease is one caller's hold of several names. It is over when the lease of any
 // name is over. The other names stay held until Release.
 type MultiLease struct {
-	leases   []*Lease     // in the order of the names
-	removals []*idRemoval // of an attempt that goes no further
+	leases   []*Lease        // in the order of the names
+	removals engine.Removals // of an attempt that goes no further
 	over     context.Context
 
 	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
@@ -323,7 +307,7 @@ func (l *MultiLease) giveBack(got *MultiLease, err error) {
 	case errors.Is(err, ErrHeld):
 		_ = got.release() // what is not answered is repeated in the background
 	case len(got.leases) > 0:
-		l.removals = append(l.removals, inBackground(got.release))
+		l.removals.Add(got.release)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
@@ -65,8 +66,8 @@ type Mutex struct {
 
 	client    *Client
 	name      string
-	removals  *[]*idRemoval // of a Multi, which waits for all of them together
-	candidate *machine.Kind // of an Election; else nil
+	removals  *engine.Removals // of a Multi, which waits for all of them together
+	candidate *machine.Kind    // of an Election; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -101,69 +102,47 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := m.client.core
 	if err := m.checkHold(); err != nil {
 		return nil, err
 	}
-	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || c.err(held) == nil) {
+	if held := m.client.heldUnder(ctx, m.name); held != nil && (m.Reentrant || m.client.engine.Err(held) == nil) {
 		return m.again(ctx, held, try)
 	}
-	w := c.newWaiter(try)
-	w.MinHold, w.MaxHold, w.Grace, w.removals = m.MinHold, m.MaxHold, m.Grace, m.removals
-	return c.acquire(ctx, m.client, m.name, m.kind(), w)
+	return m.client.lock(ctx, m.asked(m.kind(), try))
+}
+
+// asked is what a call of this Mutex asks the engine for.
+func (m *Mutex) asked(k *machine.Kind, try bool) engine.Lock {
+	return engine.Lock{Name: m.name, Kind: k, Try: try, MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace, Removals: m.removals}
 }
 
 // again is a Lock under the context of a lease of this very name.
 func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, error) {
-	err := m.client.err(u)
+	c := m.client
+	over := c.engine.Err(u)
 	switch {
-	case err != nil:
-		return nil, underEnded(err)
+	case over != nil:
+		return nil, underEnded(over)
 	case m.Reentrant && !u.Local.Kind.Shared():
 	case try:
-		return nil, m.client.held(u)
+		return nil, publicError(c.engine.Held(u))
 	default:
 		return nil, ErrDeadlock
 	}
-	lease, confirmed, err := m.share(u)
-	if err != nil {
-		return nil, underEnded(err)
+	ended, err := c.engine.Share(ctx, u, m.MinHold)
+	switch {
+	case ended != nil:
+		return nil, underEnded(ended.Err)
+	case err != nil:
+		return nil, publicError(err)
 	}
-	if confirmed {
-		return lease, nil
-	}
-	if err := m.client.ensure(ctx, u, 0); err != nil { // or a crash would cut MinHold short
-		m.unshare(lease)
-		return nil, err
-	}
-	return lease, nil
+	return &Lease{turn: u, client: c}, nil
 }
 
 // underEnded is the error of a call under the context of a lease that is over: the
 // context has ended, or does so in this moment.
 func underEnded(cause error) error {
-	return fmt.Errorf("holdfast: the context belongs to a lease that has ended: %w: %w", context.Canceled, cause)
-}
-
-// unshare gives a shared lease back that nobody gets: its MinHold does not count.
-func (m *Mutex) unshare(lease *Lease) {
-	c := m.client.core
-	c.mu.Lock()
-	lease.turn.DropMinHold(m.MinHold)
-	c.mu.Unlock()
-	_ = lease.Release() // the others have theirs
-}
-
-// share adds a lease to a turn; confirmed: the lock key lives for its MinHold.
-func (m *Mutex) share(u *machine.Turn) (lease *Lease, confirmed bool, err error) {
-	c := m.client.core
-	c.mu.Lock()
-	defer c.unlock()
-	confirmed, e := u.Share(m.MinHold)
-	if e != nil {
-		return nil, false, endError(e)
-	}
-	return &Lease{turn: u, client: m.client}, confirmed, nil
+	return fmt.Errorf("holdfast: the context belongs to a lease that has ended: %w: %w", context.Canceled, publicError(cause))
 }
 
 // Locker is a lock for [Do].
@@ -211,7 +190,7 @@ func (m *Mutex) checkHold() error {
 			return err
 		}
 	}
-	checkGrace(m.name, m.Grace, cmp.Or(m.TTL, m.client.options.TTL))
+	checkGrace(m.name, m.Grace, cmp.Or(m.TTL, m.client.engine.TTL))
 	if m.MinHold == 0 && m.MaxHold == 0 {
 		return nil
 	}
@@ -219,7 +198,7 @@ func (m *Mutex) checkHold() error {
 		panic(fmt.Sprintf("holdfast: Mutex.MinHold is %v, Mutex.MaxHold is %v: they must not be negative, and MinHold at most %v", m.MinHold, m.MaxHold, MaxMinHold))
 	}
 	if m.MinHold > 0 {
-		return m.client.servers.lacks(m.name, "Mutex.MinHold")
+		return m.client.lacks(m.name, "Mutex.MinHold")
 	}
 	return nil
 }
@@ -240,8 +219,8 @@ func (m *Mutex) kind() *machine.Kind {
 }
 
 func (m *Mutex) ownKind() *machine.Kind {
-	c := m.client.core
-	k := c.process.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), c.options.Owner), cmp.Or(m.TTL, c.options.TTL))
+	e := m.client.engine
+	k := e.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), cmp.Or(m.TTL, e.TTL))
 	k.NoRenew = m.NoRenew
 	return k
 }
@@ -252,7 +231,7 @@ func (m *Mutex) checkDedicated() error {
 		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
 	}
 	if m.TTL > MaxQuorumTTL {
-		return m.client.servers.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
+		return m.client.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
 	}
 	return nil
 }

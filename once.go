@@ -127,13 +127,12 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		return err
 	}
 	book := c.book(name, lease.turn.Local.Keys, interval)
-	err = lease.noted(book.Begin(ctx, lease.Token(), c.options.Owner))
+	err = lease.noted(book.Begin(ctx, lease.Token(), c.engine.Owner))
 	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
 			lease.noteThatItDidNotRun(context.WithoutCancel(ctx), book)
 		}
-		lease.waive()
-		if released := lease.Release(); errors.Is(released, ErrLost) {
+		if released := lease.release(true); errors.Is(released, ErrLost) {
 			err = errors.Join(err, released)
 		}
 		return err
@@ -154,10 +153,7 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		if noted := note(once.Clean(outcome), again); noted != nil {
 			err = errors.Join(err, noted)
 		}
-		if again {
-			l.waive()
-		}
-		if released := l.Release(); released != nil {
+		if released := l.release(again); released != nil {
 			err = errors.Join(err, released)
 		}
 	}()
@@ -173,7 +169,7 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 // noteThatItDidNotRun corrects a record after a begin that was not answered. That begin may
 // still run, so it is sent again first: a late one then writes nothing.
 func (l *Lease) noteThatItDidNotRun(ctx context.Context, book *once.Book) {
-	if book.Begin(ctx, l.Token(), l.client.options.Owner) == nil {
+	if book.Begin(ctx, l.Token(), l.client.engine.Owner) == nil {
 		_ = book.End(ctx, l.Token(), once.DidNotRun)
 	}
 }
@@ -198,19 +194,11 @@ func causeOf(err error) Cause {
 	return "released"
 }
 
-// waive gives up what MinHold asks for.
-func (l *Lease) waive() {
-	c := l.client.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l.turn.Waive()
-}
-
 // book is the record of a name. It retries for as long as Release would wait, also after Close:
 // Close has ended the run that is recorded.
-func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
+func (c *Client) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
-		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.process.PatienceToRelease(), time.Second), TTL: once.TTLFor(interval),
+		Name: name, Keys: k, Caller: c.engine.RecordCalls, Patience: max(c.engine.PatienceToRelease(), time.Second), TTL: once.TTLFor(interval),
 	}
 }
 
@@ -257,7 +245,7 @@ func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 // notDue asks Redis about a name that is held or in cool-down. If Redis does not
 // answer, the refusal has to do.
 func (c *Client) notDue(ctx context.Context, held *HeldError) error {
-	k, err := keysOf(c.options.Prefix, held.Name)
+	k, err := keyspace.KeysOf(c.Prefix(), held.Name)
 	if err != nil {
 		return err
 	}

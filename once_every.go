@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/once"
@@ -133,7 +134,7 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 		e.TickBegun = t.Newest
 		return e
 	case last != nil && last.Ended.IsZero():
-		s.c.options.Logger.Warn("holdfast: the newest run has not ended, but its name is free: its process was killed, or it lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
+		s.c.engine.Logger.Warn("holdfast: the newest run has not ended, but its name is free: its process was killed, or it lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
 	}
 	s.tick, s.phase = t.Tick, t.Phase
 	return nil
@@ -141,15 +142,13 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 
 // lock takes the name for the tick.
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
-	c := s.c
-	c.mu.Lock()
-	s.run = strconv.FormatUint(c.process.Random(), 36)
-	c.mu.Unlock()
-	k := c.process.DedicatedKind(c.options.Owner, c.options.TTL)
+	e := s.c.engine
+	s.run = strconv.FormatUint(e.Random(), 36)
+	k := e.DedicatedKind(e.Owner, e.TTL)
 	k.First = &machine.FirstLock{Script: script.OnceLock, Args: []string{
-		c.shardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.Owner, wire.Millis(s.book.TTL),
+		e.ShardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.Owner, wire.Millis(s.book.TTL),
 	}}
-	return c.acquire(ctx, c, s.name, k, c.newWaiter(true))
+	return s.c.lock(ctx, engine.Lock{Name: s.name, Kind: k, Try: true})
 }
 
 // returnTick gives the tick back where nobody knows whether the lock that failed has begun it.

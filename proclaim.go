@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -24,51 +22,17 @@ import (
 // [driver.ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
-	u := l.turn
-	c := l.client.core
-	value = cmp.Or(value, c.options.Owner)
-	lacks := c.servers.lacks(l.Name(), "Proclaim")
+	e := l.client.engine
+	value = cmp.Or(value, e.Owner)
+	lacks := l.client.lacks(l.Name(), "Proclaim")
 	switch {
 	case lacks != nil:
 		return lacks
-	case u.Local.Kind.Term == nil:
+	case l.turn.Local.Kind.Term == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	call, e := c.process.Proclaim(u, value)
-	c.mu.Unlock()
-	if e != nil {
-		return endError(e)
-	}
-	err := c.proclaim(ctx, u, call)
-	if err != nil {
-		c.mu.Lock()
-		defer c.unlock()
-		c.process.AnnounceAgain(u, c.clock.Now())
-	}
-	return err
-}
-
-// proclaim asks until Redis says that the term is over, or that it was noted.
-func (c *core) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) error {
-	until := c.clock.Now().Add(c.process.Patience())
-	for {
-		reply, _, err := c.calls.Until(ctx, until, u.Local.Name, call)
-		if err != nil {
-			return err
-		}
-		a, err := wire.DecodeAnswer(reply)
-		switch {
-		case err != nil:
-			return wire.Failure(u.Local.Name, nil, err)
-		case a.Holder == u.Tenure.ID:
-			return nil
-		}
-		if err := c.ensure(ctx, u, 0); err != nil { // ends the lease with the cause
-			return err
-		}
-	}
+	return publicError(e.Proclaim(ctx, l.turn, value))
 }

@@ -3,9 +3,11 @@ package holdfast
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 )
@@ -18,7 +20,8 @@ const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
 // concurrent use. It has only what a quorum can do: see [NewQuorum].
 type QuorumClient struct {
 	client *Client
-	quorum *quorum
+	id     string
+	stores []driver.Store
 }
 
 // QuorumOptions are the settings of a [QuorumClient]. Each field means the same as in
@@ -66,11 +69,10 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 			panic(fmt.Sprintf("holdfast: NewQuorum: store %d is nil or a Redis Cluster: a node of a quorum is one master", i+1))
 		}
 	}
-	c := newCore(v, stores[0], false)
-	q := newQuorum(c, id, stores)
-	front := &QuorumClient{client: c.start(), quorum: q}
-	front.client.front = front
-	return front
+	stores = slices.Clone(stores)
+	client := newClient(v, nil, func(s engine.Settings) *engine.Engine { return engine.NewQuorum(s, id, stores) })
+	client.front = &QuorumClient{client: client, id: id, stores: stores}
+	return client.front
 }
 
 func checkQuorum(id string, ttl time.Duration, n int) error {
@@ -102,7 +104,7 @@ func (q *QuorumClient) LocalState() []LocalState { return q.client.LocalState() 
 func (q *QuorumClient) Owner() string { return q.client.Owner() }
 
 // Quorum returns the quorum-id. All processes of a quorum have the same one.
-func (q *QuorumClient) Quorum() string { return q.quorum.id }
+func (q *QuorumClient) Quorum() string { return q.id }
 
 // ID returns the hash that identifies this client, like [Client.ID]. It is not the
 // quorum-id: see [QuorumClient.Quorum].
@@ -115,13 +117,7 @@ func (q *QuorumClient) TTL() time.Duration { return q.client.TTL() }
 func (q *QuorumClient) Prefix() string { return q.client.Prefix() }
 
 // Stores returns the stores that NewQuorum got.
-func (q *QuorumClient) Stores() []driver.Store {
-	stores := make([]driver.Store, len(q.client.nodes))
-	for i, n := range q.client.nodes {
-		stores[i] = n.store
-	}
-	return stores
-}
+func (q *QuorumClient) Stores() []driver.Store { return slices.Clone(q.stores) }
 
 // Close ends the client, see [Client.Close].
 func (q *QuorumClient) Close() error { return q.client.Close() }

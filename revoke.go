@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
 // ErrTenure means that the given tenure does not hold the name, or no longer. A
@@ -66,38 +66,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // revoked or stolen is over when Confirm returns. It blocks until Redis has answered, or
 // until ctx ends. It returns the error of ctx, or [ErrClosed]; the leases say the rest.
 func (c *Client) Confirm(ctx context.Context, name string) error {
-	asked := c.askAbout(name)
-	var longest time.Duration
-	for _, one := range asked {
-		longest = max(longest, one.request.Attempt)
-	}
-	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
-	defer cancel()
-	for _, one := range asked {
-		_ = c.awaitResult(bounded, one.request, one.answered) // otherwise the next renewal notices it
-	}
-	if c.isClosed() {
-		return ErrClosed
-	}
-	return ctx.Err()
-}
-
-// confirmation is a request whether a tenure is held.
-type confirmation struct {
-	request  *machine.Request
-	answered chan error
-}
-
-// askAbout sends a request for each tenure that holds the name.
-func (c *core) askAbout(name string) (all []confirmation) {
-	c.mu.Lock()
-	defer c.unlock()
-	for _, r := range c.process.Confirm(name, c.clock.Exact()) {
-		answered := make(chan error, 1)
-		c.asked[r] = answered
-		all = append(all, confirmation{r, answered})
-	}
-	return all
+	defer runtime.KeepAlive(c) // or it might be closed for want of use
+	return c.engine.Confirm(ctx, name)
 }
 
 // Revoked reports whether a revocation or a steal ended the lease, and returns the given

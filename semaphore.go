@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/protocol"
@@ -96,8 +97,8 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, machine.SizeError(s.name, int64(n), size)
 	}
-	c := s.client.core
-	return c.acquireShared(ctx, s.client, s.name, c.process.SharedKind(keyspace.Permits, int64(n), size), s.MaxHold, s.Grace, try)
+	k := s.client.engine.SharedKind(keyspace.Permits, int64(n), size)
+	return s.client.lockShared(ctx, engine.Lock{Name: s.name, Kind: k, Try: try, MaxHold: s.MaxHold, Grace: s.Grace})
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -120,13 +121,13 @@ func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(
 // changed: call it again.
 func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	checkSize(size)
-	c := s.client.core
-	k, err := c.openKeys(s.name)
+	e := s.client.engine
+	k, err := s.client.openKeys(s.name)
 	if err != nil {
 		return err
 	}
 	for {
-		reply, err := c.calls.Run(ctx, c.process.Patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{wire.Itoa(int64(size)), c.shardOf(k)}})
+		reply, err := e.Calls.Run(ctx, e.Patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{wire.Itoa(int64(size)), e.ShardOf(k)}})
 		if err != nil {
 			return wire.Unanswered(s.name, k.Lock(), err)
 		}
@@ -135,9 +136,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		case err != nil:
 			return wire.Failure(s.name, nil, err)
 		case a.Word == "other kind":
-			e := &KindError{Name: s.name, Kind: KindSemaphore, Size: size}
-			e.usedAs(a)
-			return e
+			return publicError(&machine.AnotherKind{Name: s.name, Kind: keyspace.Permits, Size: size, Answer: a})
 		case a.Word == "resized":
 			s.size.Store(int64(size))
 			return nil

@@ -28,26 +28,23 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 	if err := m.checkHold(); err != nil {
 		return nil, err
 	}
-	c := m.client.core
-	first, err := c.stealing(ctx, m.name, tenure, reason)
+	first, err := m.client.stealing(ctx, m.name, tenure, reason)
 	if err != nil {
 		return nil, err
 	}
 	k := m.ownKind()
 	k.First = first
-	w := c.newWaiter(false)
-	w.MinHold, w.MaxHold, w.Grace = m.MinHold, m.MaxHold, m.Grace
-	return c.acquire(ctx, m.client, m.name, k, w)
+	return m.client.lock(ctx, m.asked(k, false))
 }
 
 // stealing checks the arguments and finds the id of the tenure.
-func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*machine.FirstLock, error) {
+func (c *Client) stealing(ctx context.Context, name, tenure, reason string) (*machine.FirstLock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	k, err := c.openKeys(name)
 	if err == nil {
-		err = c.servers.lacks(name, "Mutex.Steal")
+		err = c.lacks(name, "Mutex.Steal")
 	}
 	if err != nil {
 		return nil, err
@@ -55,8 +52,9 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*mach
 	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
-	until := c.clock.Now().Add(c.process.Patience())
-	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
+	calls, shard := c.engine.Calls, c.engine.ShardOf(k)
+	until := calls.Clock.Now().Add(c.engine.Patience())
+	reply, _, err := calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", shard}})
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +63,7 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*mach
 		if err != nil {
 			return nil, wire.Failure(name, nil, err)
 		}
-		e := &KindError{Name: name, Kind: KindMutex}
-		e.usedAs(a)
-		return nil, e
+		return nil, publicError(&machine.AnotherKind{Name: name, Answer: a})
 	}
 	state, err := wire.DecodeState(reply)
 	if err != nil {
@@ -83,7 +79,7 @@ func (c *core) stealing(ctx context.Context, name, tenure, reason string) (*mach
 		return nil, e
 	}
 	return &machine.FirstLock{
-		Script: script.Take, Args: []string{c.shardOf(k), id, reason},
+		Script: script.Take, Args: []string{shard, id, reason},
 		Victim: machine.Victim{ID: id, Hash: tenure, Reason: reason},
 	}, nil
 }

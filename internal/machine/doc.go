@@ -1,7 +1,7 @@
 // Package machine is the state machine of one Client. It stores the state of each name and decides
 // what to do next. It is pure: it does no I/O, starts no goroutine, never blocks and reads no clock.
 //
-// Package holdfast is the engine around it. The engine calls a [Process] under its one mutex, with
+// Package engine is the engine around it. The engine calls a [Process] under its one mutex, with
 // each call of the user, each answer, each push and the current time. The process calls its [Host]
 // for all that has an effect outside.
 //

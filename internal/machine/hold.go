@@ -32,9 +32,6 @@ type Ending struct{ Err error }
 
 var releasedEnding = &Ending{wire.ErrReleased} // how most turns end
 
-// Has reports whether a turn is one of this process, of that name.
-func (p *Process) Has(u *Turn, name string) bool { return u.Local.p == p && u.Local.Name == name }
-
 // finish ends a turn, once.
 func (u *Turn) finish(err error, now clock.Instant) {
 	if u.Ended.Load() != nil {

@@ -56,22 +56,22 @@ type electionTerm struct {
 }
 
 // DedicatedKind returns the kind of a call with its own owner or ttl.
-func (p *Process) DedicatedKind(owner string, ttl time.Duration) *Kind {
+func (s *Settings) DedicatedKind(owner string, ttl time.Duration) *Kind {
 	return &Kind{Owner: owner, TTL: ttl, idSuffix: keyspace.Suffix(ttl, owner)}
 }
 
 // CandidateKind returns the kind of a candidate of an Election. Its value is the owner in its ids.
-func (p *Process) CandidateKind(value string) *Kind {
-	k := p.DedicatedKind(value, p.TTL)
+func (s *Settings) CandidateKind(value string) *Kind {
+	k := s.DedicatedKind(value, s.TTL)
 	k.Term = &electionTerm{}
 	return k
 }
 
 // SharedKind returns the kind of a call that takes weight of a capacity. For letter see keyspace.
-func (p *Process) SharedKind(letter byte, weight, capacity int64) *Kind {
+func (s *Settings) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
-		Owner: p.Owner, TTL: p.TTL, Letter: letter, weight: weight, capacity: capacity,
-		idSuffix: keyspace.SharedSuffix(p.TTL, letter, weight, p.Owner),
+		Owner: s.Owner, TTL: s.TTL, Letter: letter, weight: weight, capacity: capacity,
+		idSuffix: keyspace.SharedSuffix(s.TTL, letter, weight, s.Owner),
 	}
 }
 

@@ -66,7 +66,7 @@ type Host interface {
 	ShowDetails()                           // stores the process details, if the options ask for them
 }
 
-// Settings are the options that decisions depend on.
+// Settings are the options that decisions depend on. kind.go has the kinds that they make.
 type Settings struct {
 	Prefix        string
 	TTL           time.Duration

@@ -15,7 +15,7 @@ var evalMutants = []mutant{
 	{guard: "eval: W lives for a day", file: "internal/script/part/guard.lua", name: "TestEvalTokenIsKept",
 		edits: []string{"{{fence_ttl_ms}} + math.max", "1000 + math.max"}},
 	{guard: "eval: lost is looked into at once", file: "eval.go", name: "TestEvalKeyGone",
-		edits: []string{"\t\tl.renewAfterRefusal()\n", ""}},
+		edits: []string{"\t\tl.client.engine.RenewNow(u)\n", ""}},
 	{guard: "eval: nothing is sent by a lease that is over", file: "eval.go", name: "TestEvalFrozen",
 		edits: []string{"if err := l.Err(); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := guarded", "if err := guarded"}},
 	{guard: "eval: the lock's own keys are refused", file: "internal/guarded/guarded.go", pkg: "./internal/lab/client", name: "TestEvalRefusesKeys",

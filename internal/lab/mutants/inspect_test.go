@@ -5,8 +5,8 @@ package mutants
 var inspectMutants = []mutant{
 	{guard: "within: a driver has its time, however soon the caller leaves", file: "internal/call/call.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"\t\tctx, cancel := ForDriver(ctx, life)\n\t\tdefer cancel()\n", ""}},
-	{guard: "within: so has the driver of a node", file: "quorum_leader.go", pkg: "./internal/lab/many", name: "TestHastyCallersOfAQuorum",
-		edits: []string{"call.ForDriver(ctx, c.ctx)\n\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\tdefer cancel()\n\t\t_ = call.ForDriver\n"}},
+	{guard: "within: so has the driver of a node", file: "internal/engine/quorum.go", pkg: "./internal/lab/many", name: "TestHastyCallersOfAQuorum",
+		edits: []string{"call.ForDriver(ctx, e.ctx)\n\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\tdefer cancel()\n\t\t_ = call.ForDriver\n"}},
 	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
 	{guard: "within: what goes on behind its caller ends with the Client", file: "internal/call/call.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",

@@ -98,8 +98,8 @@ var smallerMutants = []mutant{
 		edits: []string{"\t\treturn n.Kind.Shrunk.formerIDs[0]\n", "\t\treturn t.ID\n"}},
 	{guard: "smaller: a part never grows", file: "internal/machine/kind.go", name: "TestKeepOfOtherLeases",
 		edits: []string{"if weight < n.Kind.weight {", "if weight != n.Kind.weight {"}},
-	{guard: "smaller: each kind has its own method", file: "downgrade.go", name: "TestKeepOfOtherLeases",
-		edits: []string{"if kindOf(n.Kind.Letter) != kindOf(letter) {", "if n.Kind.Letter == 0 {"}},
+	{guard: "smaller: each kind has its own method", file: "internal/engine/hold.go", name: "TestKeepOfOtherLeases",
+		edits: []string{"is != letter && (is != keyspace.Writer || letter != keyspace.Reader)", "is == 0"}},
 	{guard: "smaller: of nothing", file: "downgrade.go", name: "TestKeepOfOtherLeases",
 		edits: []string{"if n < 1 {", "if n < 0 {"}},
 }

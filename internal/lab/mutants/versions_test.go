@@ -46,6 +46,6 @@ var versionMutants = []mutant{
 		edits: []string{"if s.Version > 0 {", "if s.Version > 2 {"}},
 	{guard: "version: the text of another version is read as such", file: "internal/exported/text.go", pkg: "./internal/lab/versions", name: "TestAdoptOfALaterVersion",
 		edits: []string{"other != nil && !ok", "other != nil && ok"}},
-	{guard: "version: a quorum says that another version has it", file: "quorum_nodes.go", pkg: "./internal/lab/versions", name: "TestQuorumMeetsALaterVersion",
+	{guard: "version: a quorum says that another version has it", file: "internal/engine/quorum.go", pkg: "./internal/lab/versions", name: "TestQuorumMeetsALaterVersion",
 		edits: []string{"cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum)", "cmp.Or(versionIn(nil), wire.ErrQuorum)"}},
 }

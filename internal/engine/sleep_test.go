@@ -1,4 +1,4 @@
-package holdfast
+package engine
 
 import (
 	"context"
@@ -25,22 +25,22 @@ func (quick) Eval(_ context.Context, call driver.Call) ([]string, error) {
 // Who has given back what it had for a moment wakes up for nothing else.
 func TestSleepsOnAfterAShortLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := New(quick{}, nil)
-		defer func() { _ = client.Close() }()
-		lease, err := client.Mutex("n").Lock(t.Context())
+		e := New(settings(), quick{})
+		defer func() { _ = e.Close() }()
+		turn, err := e.Acquire(t.Context(), Lock{Name: "n"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const often, seldom = 200 * time.Millisecond, 2 * time.Second
 		sleeps := func() time.Duration {
-			client.mu.Lock()
-			defer client.mu.Unlock()
-			return time.Until(client.process.Schedule.Wakes())
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return time.Until(e.process.Schedule.Wakes())
 		}
 		if got := sleeps(); got > often {
 			t.Errorf("while it holds it sleeps %v, want %v at most", got, often)
 		}
-		if err := lease.Release(); err != nil {
+		if err := e.Release(turn, false); err != nil {
 			t.Fatal(err)
 		}
 		if got := sleeps(); got < seldom {

@@ -1,4 +1,4 @@
-package holdfast
+package engine
 
 import (
 	"context"
@@ -10,17 +10,18 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // threeNodes is a quorum that nothing performs the requests of. An id is being undone on all
 // nodes.
-func threeNodes(t *testing.T) (c *core, q *quorum) {
+func threeNodes(t *testing.T) (c *Engine, q *quorum) {
 	t.Helper()
-	c = newCore((&Options{}).withDefaults(), nil, true)
+	c = newEngine(settings(), nil, true)
 	q = newQuorum(c, "orders/1/3-5f3a9c0d1e", make([]driver.Store, 3))
-	k, err := keysOf("", "x")
+	k, err := keyspace.KeysOf("", "x")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package holdfast
+package engine
 
 import (
 	"context"
@@ -27,33 +27,29 @@ type servers interface {
 	runCleanups(ctx context.Context, calls []driver.Call) error
 	// leader asks for the leader of an election.
 	leader(ctx context.Context, name string, k *keyspace.Keys, limit time.Duration) (election.View, error)
-	// lacks returns the error of what can't be done here, or nil.
-	lacks(name, what string) error
 }
 
 // master is one master, or a Cluster.
-type master struct{ c *core }
+type master struct{ e *Engine }
 
 func (m master) dropped(*machine.Request) {}
 
 func (m master) close(clock.Instant) {}
 
-func (m master) awaited(time.Duration) int { return m.c.inflight }
+func (m master) awaited(time.Duration) int { return m.e.inflight }
 
 func (m master) runCleanups(ctx context.Context, calls []driver.Call) error {
-	return call.Repeat(ctx, m.c.store, calls)
+	return call.Repeat(ctx, m.e.store, calls)
 }
 
 func (m master) leader(ctx context.Context, name string, k *keyspace.Keys, limit time.Duration) (election.View, error) {
-	reply, err := m.c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
+	reply, err := m.e.Calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
 	if err != nil {
 		return election.View{}, wire.Unanswered(name, k.Lock(), err)
 	}
-	view, err := election.Decode(m.c.process.ClientID, reply)
+	view, err := election.Decode(m.e.ClientID, reply)
 	if err != nil {
 		return election.View{}, wire.Failure(name, nil, err)
 	}
 	return view, nil
 }
-
-func (m master) lacks(string, string) error { return nil }

@@ -1,10 +1,9 @@
-package holdfast
+package engine
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,23 +12,26 @@ import (
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/election"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // quorum is the host of a process whose names are locked on a quorum. What the process sends it
 // takes to the nodes: what is asked of them, and which must have answered, is decided in its
-// ballot. Guarded by the core's mutex. Its method leader is in quorum_leader.go.
+// ballot. Guarded by the engine's mutex.
 type quorum struct {
 	machine.Host // for all else
-	c            *core
-	id           string
+	e            *Engine
 	ballot       *ballot.Ballot
 	timer        clock.Timer // of what is due in the ballot
 }
 
-// node is one master of a quorum. Guarded by the core's mutex, except openCalls.
+// node is one master of a quorum. Guarded by the engine's mutex, except openCalls.
 type node struct {
 	quorum    *quorum
 	number    int
@@ -37,17 +39,17 @@ type node struct {
 	openCalls atomic.Int64 // calls in the driver
 }
 
-// newQuorum makes a core one of a quorum.
-func newQuorum(c *core, id string, stores []driver.Store) *quorum {
-	q := &quorum{Host: c.process.Host, c: c, id: id}
-	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: c.process.Attempt(), Random: c.process.Jitter}, nodesHost{q})
+// newQuorum makes an engine one of a quorum.
+func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
+	q := &quorum{Host: e.process.Host, e: e}
+	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: e.process.Attempt(), Random: e.process.Jitter}, nodesHost{q})
 	q.timer = clock.Timer{Fire: q.tick}
-	c.process.Host, c.servers, c.batchers = q, q, nil
+	e.process.Host, e.servers, e.batchers = q, q, nil
 	for i, store := range stores {
 		b := &batcher{ofNode: true}
-		b.timer = c.batcherTimer(b)
-		c.batchers = append(c.batchers, b)
-		c.nodes = append(c.nodes, &node{quorum: q, number: i, store: store})
+		b.timer = e.batcherTimer(b)
+		e.batchers = append(e.batchers, b)
+		e.nodes = append(e.nodes, &node{quorum: q, number: i, store: store})
 	}
 	return q
 }
@@ -58,7 +60,7 @@ func (q *quorum) Send(r *machine.Request) {
 	r.Unsent = false
 	switch r.Call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.c.process.Wall()
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.e.process.Wall()
 		r.Attempt, r.OnAnswer = time.Hour, (*machine.Request).TryAnswered
 	case script.Renew:
 		a.Kind = ballot.Renew
@@ -92,10 +94,10 @@ func (q *quorum) tick(now clock.Instant) {
 // arm sets the timer to when the ballot has something to do.
 func (q *quorum) arm(now clock.Instant) {
 	if next := q.ballot.Next(); next < clock.Never {
-		q.c.process.Schedule.Set(&q.timer, max(next, now), now)
+		q.e.process.Schedule.Set(&q.timer, max(next, now), now)
 		return
 	}
-	q.c.process.Schedule.Stop(&q.timer)
+	q.e.process.Schedule.Stop(&q.timer)
 }
 
 // nodesHost does what the ballot wants done.
@@ -147,15 +149,15 @@ func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 		node int
 		err  error
 	}
-	q.c.mu.Lock()
-	calls := make([][]driver.Call, len(q.c.nodes))
+	q.e.mu.Lock()
+	calls := make([][]driver.Call, len(q.e.nodes))
 	for _, c := range q.ballot.Owed() {
 		calls[c.Node] = append(calls[c.Node], c.Call)
 	}
-	q.c.mu.Unlock()
-	done := make(chan outcome, len(q.c.nodes))
+	q.e.mu.Unlock()
+	done := make(chan outcome, len(q.e.nodes))
 	open := map[int]bool{}
-	for i, n := range q.c.nodes {
+	for i, n := range q.e.nodes {
 		open[i] = true
 		go func() { done <- outcome{i, call.Repeat(ctx, n.store, calls[i])} }()
 	}
@@ -188,23 +190,19 @@ func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 // silent it has 20 ms: enough to send what that node is owed, because what is not sent when
 // Close returns is never sent.
 func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
-	q.c.mu.Lock()
-	defer q.c.mu.Unlock()
+	q.e.mu.Lock()
+	defer q.e.mu.Unlock()
 	for i := range nodes {
 		longest = max(longest, q.ballot.Grace(i, longestRemoval))
 	}
 	return longest
 }
 
-func (q *quorum) lacks(name, what string) error {
-	return wire.Failure(name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what))
-}
-
 // returned takes what came back from a node. A quorum has nodes that fail and nodes that answer
 // all the time, so an error says nothing about the others.
 func (q *quorum) returned(r *machine.Request, a wire.Answer, err error, now clock.Instant) {
 	if err == nil {
-		q.c.process.LastAnswer = now
+		q.e.process.LastAnswer = now
 	}
 	q.ballot.Answered(r.Part, a, r.Explained(err), now)
 	q.arm(now)
@@ -232,4 +230,44 @@ func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result
 // it.
 func (n *node) hangs() bool {
 	return n.openCalls.Add(1) > ballot.MostCalls && n.quorum.ballot.Silent(n.number)
+}
+
+// leader returns the leader that a majority of the nodes has, if there is one.
+func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, _ time.Duration) (election.View, error) {
+	e, need := q.e, q.ballot.Need()
+	ctx, cancel := context.WithTimeout(callers, e.Patience())
+	defer cancel()
+	ask := func(ctx context.Context, i int) (election.Leader, error) {
+		ctx, cancel := call.ForDriver(ctx, e.ctx)
+		defer cancel()
+		reply, err := e.nodes[i].eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", ""}})
+		if err != nil {
+			return election.Leader{}, wire.WithoutContext(err)
+		}
+		state, err := wire.DecodeState(reply)
+		if err != nil || !state.Held {
+			return election.Leader{}, err
+		}
+		if state.Version > 0 {
+			return election.Leader{}, &wire.VersionError{Version: state.Version}
+		}
+		leader := election.Holder(e.ClientID, keyspace.WithoutToken(state.Value), state.PTTL, 0)
+		if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {
+			leader.Term = given
+		}
+		return leader, nil
+	}
+	agreed := func(all []election.Leader) bool {
+		_, ok := election.Agreed(all, need)
+		return ok
+	}
+	all, errs := majority.Ask(ctx, len(e.nodes), ask, agreed)
+	switch {
+	case callers.Err() != nil:
+		return election.View{}, callers.Err()
+	case len(all) < need:
+		return election.View{}, wire.Failure(name, wire.ErrUnreachable, &ballot.Denied{Need: need, Nodes: errs})
+	}
+	leader, _ := election.Agreed(all, need)
+	return election.View{Leader: leader}, nil
 }

@@ -1,17 +1,36 @@
-package holdfast
+package engine
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// A request travels alone while few are under way: nothing is faster. With many under
+// way the client library and the server have enough to do, and one pipeline costs
+// them a fraction of what its requests cost one by one. So a request that comes then
+// waits until fewer are, a millisecond at most, and travels with the others that wait.
+
+// batcher is the requests to one server that wait for each other: of a Client of one
+// master all, of a quorum those to a node. Guarded by the engine's mutex.
+type batcher struct {
+	underWay    int // requests and pipelines of them that have not come back
+	requests    []*machine.Request
+	timer       clock.Timer     // sends them when nothing comes back
+	ofNode      bool            // of a quorum
+	singleUntil clock.Instant   // until then each has a script of its own
+	contended   map[string]bool // names that lock_batch left to a script of their own
+	forgetAt    clock.Instant   // when these are forgotten
+}
+
+const (
+	delayFrom    = 16               // enough are under way
+	longestDelay = time.Millisecond // at most
+	maxTogether  = 64               // travel together
 )
 
 // Requests that wait for each other are mostly about names that nobody else wants. One
@@ -82,37 +101,4 @@ func batchCall(batch []*machine.Request) driver.Call {
 		call.Keys = append(call.Keys, r.Call.Keys[2])
 	}
 	return call
-}
-
-// performBatch sends requests; one script does the batch among them. It counts as one request
-// under way.
-func (c *core) performBatch(batch, rest []*machine.Request) {
-	calls, attempt := pipelined(slices.Concat(batch, rest))
-	calls = append([]driver.Call{batchCall(batch)}, calls[len(batch):]...)
-	ctx, cancel := context.WithTimeout(c.ctx, attempt)
-	defer cancel()
-	results := call.EvalAll(ctx, c.store, calls)
-	all := results[0]
-	_, refused := wire.AsServerError(all.Err) // then nothing was written that may not be asked for again
-	c.mu.Lock()
-	c.batcher.underWay--
-	now := c.clock.Now()
-	if refused {
-		c.batcher.singleUntil = now.Add(singleFor)
-	}
-	for i, r := range batch {
-		reply, err := machine.ShareOf(all.Reply, i, len(batch))
-		err = cmp.Or(all.Err, err)
-		switch {
-		case refused:
-			reply, err = []string{"again"}, nil
-		case err == nil && reply[0] == "again":
-			c.batcher.noteContended(r.Local, now)
-		}
-		c.handleAnswer(r, reply, err)
-	}
-	for i, r := range rest {
-		c.handleAnswer(r, results[1+i].Reply, results[1+i].Err)
-	}
-	c.unlock()
 }

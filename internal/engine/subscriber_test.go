@@ -1,8 +1,9 @@
-package holdfast
+package engine
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -11,6 +12,11 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
+
+// settings are the usual ones.
+func settings() Settings {
+	return Settings{Settings: machine.Settings{Prefix: "holdfast:", TTL: 15 * time.Second, Owner: "web-1:12"}, Logger: slog.Default()}
+}
 
 // cut is a store whose subscriptions all end at once.
 type cut struct {
@@ -35,7 +41,7 @@ func (s *cut) Eval(ctx context.Context, _ driver.Call) ([]string, error) {
 func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	const n = 200
 	store := &cut{ends: make(chan struct{})}
-	c := newCore((&Options{}).withDefaults(), store, true)
+	c := newEngine(settings(), store, true)
 	c.store = store
 	defer c.cancel()
 	up := func() (up int) {
@@ -50,7 +56,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	}
 	for i := range n {
 		for range 2 { // the second has to wait here, so the name subscribes
-			if err := c.enter(fmt.Sprint(i), nil, c.newWaiter(false), false); err != nil {
+			if err := c.enter(fmt.Sprint(i), nil, c.waiters.get(false), false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -71,7 +77,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 
 // A subscription that was closed is not opened again because its link is to be renewed.
 func TestClosedSubscriptionStaysClosed(t *testing.T) {
-	c := newCore((&Options{}).withDefaults(), &cut{ends: make(chan struct{})}, true)
+	c := newEngine(settings(), &cut{ends: make(chan struct{})}, true)
 	defer c.cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()

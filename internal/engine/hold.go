@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// Err returns nil while a turn lasts, and then wire.ErrReleased or a *machine.Lost. It needs no mutex.
+func (e *Engine) Err(u *machine.Turn) error {
+	if ended := u.Ended.Load(); ended != nil {
+		return ended.Err
+	}
+	if cause := u.Over(e.clock.Exact()); cause != "" {
+		return &machine.Lost{Name: u.Local.Name, Token: u.Token, Cause: cause}
+	}
+	return nil
+}
+
+// reason is the error of a turn that has ended so; nil: it goes on.
+func reason(ended *machine.Ending) error {
+	if ended == nil {
+		return nil
+	}
+	return ended.Err
+}
+
+// Remaining returns the time until the holder must stop.
+func (e *Engine) Remaining(u *machine.Turn) time.Duration { return u.Ends().Sub(e.clock.Exact()) }
+
+// Held returns the *machine.Held of a call that does not wait, made under the turn's own lease.
+func (e *Engine) Held(u *machine.Turn) error {
+	e.mu.Lock()
+	defer e.unlock()
+	return u.Local.Held(e.clock.Now())
+}
+
+// watch is that of a turn that has not ended.
+func (e *Engine) watch(u *machine.Turn) *watch {
+	w := e.watched[u]
+	if w == nil {
+		w = &watch{enders: make(map[Ender]struct{})}
+		e.watched[u] = w
+	}
+	return w
+}
+
+// Done returns a channel that is closed when a turn ends. Until then the engine keeps what is given.
+func (e *Engine) Done(u *machine.Turn, keep any) <-chan struct{} {
+	e.mu.Lock()
+	defer e.unlock()
+	if u.Ended.Load() != nil {
+		return alreadyClosed
+	}
+	w := e.watch(u)
+	w.keeps = keep
+	return w.whenDone()
+}
+
+var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Watch calls End when a turn ends, or at once if it has. forget undoes that; nil: there is nothing to undo.
+func (e *Engine) Watch(u *machine.Turn, x Ender) (forget func()) {
+	e.mu.Lock()
+	if ended := u.Ended.Load(); ended != nil {
+		e.unlock()
+		x.End(ended)
+		return nil
+	}
+	w := e.watch(u)
+	w.enders[x] = struct{}{}
+	e.unlock()
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(w.enders, x)
+	}
+}
+
+// whenDone returns a channel that closes when the process is done with what.
+func (e *Engine) whenDone(what any) <-chan struct{} {
+	wait := e.waits[what]
+	if wait == nil {
+		wait = make(chan struct{})
+		e.waits[what] = wait
+	}
+	return wait
+}
+
+// whenCleaned returns a channel that closes when the removal has ended.
+func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
+	if r.Ended {
+		return alreadyClosed
+	}
+	return e.whenDone(r)
+}
+
+// Share adds a lease with its MinHold to a turn. If it fails, it has added none; ended is not nil if
+// the turn had ended before.
+func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Duration) (ended *machine.Ending, err error) {
+	e.mu.Lock()
+	confirmed, ended := u.Share(minHold)
+	e.unlock()
+	if ended != nil || confirmed {
+		return ended, nil
+	}
+	if err := e.Prolong(ctx, u, 0, 0); err != nil { // or a crash would cut MinHold short
+		e.mu.Lock()
+		u.DropMinHold(minHold)
+		e.mu.Unlock()
+		_ = e.Release(u, false) // the others have theirs
+		return nil, err
+	}
+	return nil, nil
+}
+
+// Check asks Redis whether a turn still holds the name. It returns the time until the holder must stop.
+func (e *Engine) Check(ctx context.Context, u *machine.Turn) (time.Duration, error) {
+	r, err := e.ask(ctx, u, u.Check)
+	if err = e.verdict(ctx, u, err); err != nil {
+		return 0, err
+	}
+	return max(min(u.Ends(), r.HeldUntil).Sub(e.clock.Exact()), 0), nil
+}
+
+// Prolong asks Redis once, to reserve at least that number of tokens, and to prolong a
+// lease that is not renewed by itself.
+func (e *Engine) Prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
+	r, err := e.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
+	if e.Err(u) == nil && err == nil && r.Acked < e.WaitReplicas {
+		return &machine.TooFewReplicas{Name: u.Local.Name, Want: e.WaitReplicas, Got: r.Acked, Connected: r.Connected}
+	}
+	return e.verdict(ctx, u, err)
+}
+
+// ask sends a request about the tenure of a turn that has not ended, and waits for the result.
+func (e *Engine) ask(ctx context.Context, u *machine.Turn, send func(now clock.Instant) *machine.Request) (*machine.Request, error) {
+	e.mu.Lock()
+	now := e.clock.Exact()
+	if ended := u.HasEnded(now); ended != nil {
+		e.unlock()
+		return nil, ended.Err
+	}
+	q := e.question(send(now))
+	e.unlock()
+	return q.request, e.awaitAnswer(ctx, q)
+}
+
+// question is a request whose result a caller waits for.
+type question struct {
+	request  *machine.Request
+	answered chan error
+}
+
+func (e *Engine) question(r *machine.Request) question {
+	q := question{r, make(chan error, 1)}
+	e.asked[r] = q.answered
+	return q
+}
+
+// awaitAnswer waits for the result of a request.
+func (e *Engine) awaitAnswer(ctx context.Context, q question) (err error) {
+	late := time.NewTimer(q.request.Attempt) // a driver may not heed its context
+	defer late.Stop()
+	select {
+	case err = <-q.answered:
+		return err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-late.C:
+		err = wire.ErrNoAnswer
+	case <-e.Stopped:
+		err = wire.ErrNoAnswer
+	}
+	e.mu.Lock()
+	delete(e.asked, q.request)
+	e.mu.Unlock()
+	return err
+}
+
+// verdict is the error of a call that has asked Redis whether the lease is still held.
+func (e *Engine) verdict(ctx context.Context, u *machine.Turn, err error) error {
+	said, refused := wire.AsServerError(err)
+	switch over := e.Err(u); {
+	case over != nil:
+		return over
+	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
+		return err
+	case refused && !wire.Transient(said):
+		return wire.Failure(u.Local.Name, nil, err)
+	}
+	return wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
+}
+
+// RenewNow renews a turn: Redis has just said that the name is not ours, and if that is so the
+// renewal ends the turn.
+func (e *Engine) RenewNow(u *machine.Turn) {
+	e.mu.Lock()
+	defer e.unlock()
+	u.RenewNow(e.clock.Now())
+}
+
+// Confirm asks Redis whether this engine still holds a name; its turns say what the answer was. It
+// returns the error of ctx, or wire.ErrClosed.
+func (e *Engine) Confirm(ctx context.Context, name string) error {
+	var asked []question
+	var longest time.Duration
+	e.mu.Lock()
+	for _, r := range e.process.Confirm(name, e.clock.Exact()) {
+		asked = append(asked, e.question(r))
+		longest = max(longest, r.Attempt)
+	}
+	e.unlock()
+	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
+	defer cancel()
+	for _, q := range asked {
+		_ = e.awaitAnswer(bounded, q) // otherwise the next renewal notices it
+	}
+	return cmp.Or(e.closed(), ctx.Err())
+}
+
+// Export asks Redis once, and then ends a turn and forgets its tenure: nobody here may end that any
+// more. It asks again where a renewal that reserves tokens has set out meanwhile: what that reserves is
+// unknown before its answer.
+func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error) {
+	e.mu.Lock()
+	err = u.CheckUnshared()
+	e.mu.Unlock()
+	if err != nil {
+		return given, err
+	}
+	for range 4 {
+		if err = e.Prolong(context.Background(), u, 1, 0); err != nil { // a token tells of all that ran before it
+			return given, err
+		}
+		e.mu.Lock()
+		if given, err = e.process.Export(u, e.clock.Exact()); err == nil {
+			e.details.Exported(u.Tenure.ID)
+			host{e}.writeDetails()
+		}
+		e.unlock()
+		if err != machine.ErrReserving { //nolint:errorlint // made there, never wrapped
+			return given, err
+		}
+		e.awaitReservations(u)
+	}
+	return given, wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
+}
+
+// awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
+// take.
+func (e *Engine) awaitReservations(u *machine.Turn) {
+	for late := time.Now().Add(machine.LongestRenewal); time.Now().Before(late); {
+		e.mu.Lock()
+		settled := u.Settled()
+		e.mu.Unlock()
+		if settled {
+			return
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-e.Stopped:
+		}
+	}
+}
+
+// OtherKind is the error of Shrink for a name of another kind.
+type OtherKind struct{ Letter byte } // see keyspace
+
+func (k *OtherKind) Error() string { return "another kind" }
+
+// Shrink makes the part that a turn takes of its name smaller, and waits until Redis has done so.
+func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
+	k := u.Local.Kind
+	e.mu.Lock()
+	if is := k.Letter; is != letter && (is != keyspace.Writer || letter != keyspace.Reader) {
+		defer e.unlock()
+		return &OtherKind{is}
+	}
+	waits, ended := e.process.Shrink(u, letter, weight, e.clock.Exact())
+	if ended != nil || !waits {
+		defer e.unlock()
+		return reason(ended)
+	}
+	done, over := e.whenDone(k), e.watch(u).whenDone()
+	e.unlock()
+
+	if e.await(done, over) {
+		return e.Err(u) // of a turn that goes on: nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return wire.Failure(u.Local.Name, wire.ErrUnknown, cmp.Or(k.Shrunk.LastErr, wire.ErrNoAnswer))
+}
+
+// Proclaim changes the value of a term, and waits until Redis has stored it. If that fails, it is
+// repeated in the background.
+func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) error {
+	e.mu.Lock()
+	call, ended := e.process.Proclaim(u, value)
+	e.mu.Unlock()
+	if ended != nil {
+		return ended.Err
+	}
+	err := e.proclaim(ctx, u, call)
+	if err != nil {
+		e.mu.Lock()
+		defer e.unlock()
+		e.process.AnnounceAgain(u, e.clock.Now())
+	}
+	return err
+}
+
+// proclaim asks until Redis says that the term is over, or that it was noted.
+func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) error {
+	until := e.clock.Now().Add(e.Patience())
+	for {
+		reply, _, err := e.Calls.Until(ctx, until, u.Local.Name, call)
+		if err != nil {
+			return err
+		}
+		a, err := wire.DecodeAnswer(reply)
+		switch {
+		case err != nil:
+			return wire.Failure(u.Local.Name, nil, err)
+		case a.Holder == u.Tenure.ID:
+			return nil
+		}
+		if err := e.Prolong(ctx, u, 0, 0); err != nil { // ends the lease with the cause
+			return err
+		}
+	}
+}
+
+// Release gives a turn back: one share of it. waive drops its MinHold, because no work was done under it.
+func (e *Engine) Release(u *machine.Turn, waive bool) error {
+	err := e.release(u, waive)
+	if u.Ended.Load() != nil && u.Announces() { // else others share it, see Mutex.Reentrant
+		e.mu.Lock()
+		defer e.unlock()
+		e.process.Resigned(u, e.clock.Now())
+	}
+	return err
+}
+
+func (e *Engine) release(u *machine.Turn, waive bool) error {
+	e.mu.Lock()
+	if waive {
+		u.Waive()
+	}
+	now := e.clock.Now()
+	l := e.process.Release(u, now)
+	if l.Unlock == nil {
+		var gone <-chan struct{}
+		if l.Removal != nil {
+			gone = e.whenCleaned(l.Removal)
+		}
+		e.unlock()
+		if gone != nil {
+			// Its lease was over by MaxHold or a Revoke: after Release the program may end the process,
+			// and nobody else would give the name back before its ttl ends.
+			e.await(gone, nil)
+		}
+		return reason(l.Ended)
+	}
+	w := e.waiters.get(false) // for its channel
+	e.asked[u] = w.asked
+	e.unlockAndPerform(true, l.Unlock, now)
+	select {
+	case err := <-w.asked:
+		e.waiters.put(w)
+		if lost, ok := err.(*machine.Lost); ok { //nolint:errorlint // made there, never wrapped
+			lost.Token = u.Token
+		}
+		return err
+	case <-e.Stopped:
+		return wire.Failure(u.Local.Name, wire.ErrUnknown, wire.ErrClosed)
+	}
+}
+
+// await waits for one of them for as long as Release waits for its answer, and reports whether it came.
+func (e *Engine) await(one, other <-chan struct{}) bool {
+	late := time.NewTimer(e.PatienceToRelease())
+	defer late.Stop()
+	select {
+	case <-one:
+		return true
+	case <-other:
+		return true
+	case <-late.C:
+	case <-e.Stopped:
+	}
+	return false
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/details"
+	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/subscription"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// host does what the process wants done. The mutex is held.
+type host struct{ *Engine }
+
+func (h host) Send(r *machine.Request) {
+	if r.Unsent {
+		h.renewals = append(h.renewals, r)
+		return
+	}
+	var ctx context.Context
+	if r.Part == nil && !machine.Renews(r.Call.Script) && r.Call.Script != script.Held && r.Call.Script != script.SharedHeld {
+		ctx = h.bounds.Attempt(h.ctx, r.Sent, r.Attempt)
+	}
+	if n := len(r.Parts); n > 0 {
+		h.inflight += n - 1 // all of them come back
+	}
+	h.outbox = append(h.outbox, sending{r, ctx})
+}
+
+func (host) NotBefore(string) clock.Instant { return 0 }
+
+func (h host) Deliver(w *machine.Waiter, o machine.Outcome) {
+	w.Call.(*pending).ready <- o
+}
+
+func (h host) Answer(about any, err error) {
+	if asked := h.asked[about]; asked != nil {
+		delete(h.asked, about)
+		asked <- err
+	}
+}
+
+func (h host) Done(what any) {
+	if wait := h.waits[what]; wait != nil {
+		delete(h.waits, what)
+		close(wait)
+	}
+}
+
+// Note passes an event on, with its time.
+func (h host) Note(n machine.Event) {
+	if h.Settings.Note == nil {
+		return
+	}
+	at := time.Now()
+	if n.What == machine.LeaseLost {
+		at = at.Add(n.At.Sub(h.clock.Now()))
+	}
+	h.Settings.Note(n, at)
+}
+
+// Warn logs outside the mutex and outside the loop: the handler is the user's
+// code.
+func (h host) Warn(message string, about ...any) {
+	h.afterUnlock = append(h.afterUnlock, func() { go h.Logger.Warn(message, about...) })
+}
+
+// Ended ends the contexts of a turn outside the mutex, and the channel at once.
+func (h host) Ended(u *machine.Turn) {
+	if k := u.Local.Kind; k.Shared() {
+		delete(h.waits, k) // see Shrink, which waits for the turn, too
+	}
+	w := h.watched[u]
+	if w == nil {
+		return
+	}
+	delete(h.watched, u)
+	if w.done != nil {
+		close(w.done)
+	}
+	if enders := w.enders; len(enders) > 0 {
+		w.enders = nil // a context that ends takes itself out
+		ended := u.Ended.Load()
+		h.afterUnlock = append(h.afterUnlock, func() {
+			for x := range enders {
+				x.End(ended)
+			}
+		})
+	}
+}
+
+// ShowDetails is called with each grant and each place in a queue.
+func (h host) ShowDetails() {
+	if h.details == nil || h.detailsWritten || h.process.Closed {
+		return
+	}
+	h.detailsWritten = true
+	h.writeDetails()
+	now := h.clock.Now()
+	h.process.Later(now.Add(details.Every), now, func(clock.Instant) {
+		h.detailsWritten = false
+		if h.process.InUse() {
+			h.ShowDetails()
+		}
+	})
+}
+
+func (h host) writeDetails() {
+	if h.details.Wanted() {
+		h.afterUnlock = append(h.afterUnlock, func() { go h.details.Write() })
+	}
+}
+
+// watch has the waits for the end of a turn.
+type watch struct {
+	done   chan struct{} // made when somebody asks
+	keeps  any           // stays reachable until the end, because a channel can keep nothing alive
+	enders map[Ender]struct{}
+}
+
+// Ender gets how a turn has ended. The mutex is not held then.
+type Ender interface{ End(ended *machine.Ending) }
+
+// whenDone is closed when the turn is over.
+func (w *watch) whenDone() <-chan struct{} {
+	if w.done == nil {
+		w.done = make(chan struct{})
+	}
+	return w.done
+}
+
+// keeper is the engine's part of a subscription.
+type keeper struct {
+	*subscription.Keeper
+	e *Engine
+	s *machine.Subscriber
+}
+
+func (h host) Listen(s *machine.Subscriber, resubscribe bool) {
+	k := h.keepers[s]
+	if k == nil && resubscribe {
+		return // it was closed meanwhile
+	}
+	if k == nil {
+		k = &keeper{e: h.Engine, s: s}
+		k.Keeper = subscription.New(h.ctx, s.Channel, k)
+		h.keepers[s] = k
+		h.afterUnlock = append(h.afterUnlock, func() { go k.Keep(h.store) })
+	}
+	if resubscribe {
+		k.Reopen()
+	}
+}
+
+func (h host) Unlisten(s *machine.Subscriber) {
+	if k := h.keepers[s]; k != nil {
+		k.Close()
+		delete(h.keepers, s)
+	}
+}
+
+// lock locks the mutex for a change of the subscription, and unlock unlocks it. In a Cluster
+// thousands may end at once. The mutex is handed on in the order of the requests, so a caller
+// would wait for all of them: one at a time asks for it.
+func (k *keeper) lock() {
+	k.e.turnstile.Lock()
+	k.e.mu.Lock()
+}
+
+func (k *keeper) unlock() {
+	after := k.e.unlockAndSend()
+	runtime.Gosched() // the next in the turnstile would run before a caller that the mutex has woken
+	k.e.turnstile.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+func (k *keeper) Began() int {
+	k.lock()
+	defer k.unlock()
+	return k.s.OnBegin(k.e.clock.Exact())
+}
+
+func (k *keeper) Confirmed() {
+	k.lock()
+	defer k.unlock()
+	k.s.OnConfirm(k.e.clock.Now())
+}
+
+// Broke returns a random part of backoff.
+func (k *keeper) Broke(err error, backoff time.Duration) time.Duration {
+	k.lock()
+	defer k.unlock()
+	jitter := k.e.process.Jitter(backoff)
+	k.s.OnBreak(err, k.e.clock.Now())
+	return jitter
+}
+
+func (k *keeper) Pushed(attempt int, payload string) {
+	m, err := wire.DecodePush(payload)
+	if err != nil {
+		return // anybody may publish here
+	}
+	k.e.mu.Lock()
+	defer k.e.unlock()
+	k.s.OnPush(attempt, m, k.e.clock.Now())
+}
+
+// observerGroup is the observers of one election in this Client, and the one
+// subscription that they share. Guarded by the engine's mutex.
+type observerGroup struct {
+	e        *Engine
+	keep     *subscription.Keeper
+	up       bool // the subscription is confirmed
+	channels map[chan struct{}]struct{}
+}
+
+func (a *observerGroup) notify() {
+	for changed := range a.channels {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Began, Confirmed, Broke and Pushed are the methods of a Listener. After each of them the
+// observers look at Redis. The text of a message does not matter, anybody may publish there.
+func (a *observerGroup) Began() int { return 0 }
+
+func (a *observerGroup) Confirmed() { a.stir(func() { a.up = true }) }
+
+func (a *observerGroup) Pushed(int, string) { a.stir(func() {}) }
+
+func (a *observerGroup) Broke(_ error, backoff time.Duration) (jitter time.Duration) {
+	a.stir(func() { a.up, jitter = false, a.e.process.Jitter(backoff) })
+	return jitter
+}
+
+func (a *observerGroup) stir(note func()) {
+	a.e.mu.Lock()
+	defer a.e.unlock()
+	note()
+	a.notify()
+}

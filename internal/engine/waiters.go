@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/holdfast-go/holdfast/internal/machine"
+)
+
+// pending is a call that waits: a waiter of the process, and its channels.
+type pending struct {
+	machine.Waiter
+	ready chan machine.Outcome // takes one
+	asked chan error           // the same: how a release went
+}
+
+// waiters is a pool of these, for their channels. Each engine has its own: a channel made inside a
+// testing/synctest bubble must not leave it.
+type waiters struct{ pool sync.Pool }
+
+func (p *waiters) get(try bool) *pending {
+	w, ok := p.pool.Get().(*pending)
+	if !ok {
+		w = &pending{ready: make(chan machine.Outcome, 1), asked: make(chan error, 1)}
+		w.Call = w
+	}
+	w.Try = try
+	return w
+}
+
+// put takes one back that has left the local queue and has its outcome.
+func (p *waiters) put(w *pending) {
+	w.Waiter = machine.Waiter{Call: w}
+	p.pool.Put(w)
+}
