@@ -1,6 +1,10 @@
 package machine
 
 import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +87,59 @@ func TestPhaseAfterEachEvent(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+var writeTable = flag.Bool("write", false, "TestPhaseTable writes the table of docs/protocol.md")
+
+// The table of docs/protocol.md is that of this file, without what changes nothing.
+func TestPhaseTable(t *testing.T) {
+	const page, begin, end = "../../docs/protocol.md", "<!-- made by TestPhaseTable -->\n", "<!-- end -->\n"
+	var table strings.Builder
+	line := func(event string, cells []string) {
+		row := fmt.Sprintf("%-22s", event)
+		for _, cell := range cells {
+			row += fmt.Sprintf("%-11s", cell)
+		}
+		table.WriteString(strings.TrimRight(row, " ") + "\n")
+	}
+	last := len(ways) - 1 // nothing ends the last one
+	var head []string
+	for _, way := range ways[:last] {
+		head = append(head, way.phase)
+	}
+	line("", head)
+	for _, row := range phases {
+		cells, ends := strings.Fields(row.follows)[:last], false
+		for i, cell := range cells {
+			if cell == "-" || cell == ways[i].phase {
+				cells[i] = ""
+			}
+			ends = ends || cells[i] != ""
+		}
+		if ends {
+			line(row.event, cells)
+		}
+	}
+	want := begin + "```text\n" + table.String() + "```\n" + end
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := bytes.Cut(text, []byte(begin))
+	_, after, closed := bytes.Cut(rest, []byte(end))
+	if !found || !closed {
+		t.Fatalf("%s has no table between %q and %q", page, begin, end)
+	}
+	now := string(before) + want + string(after)
+	switch {
+	case now == string(text):
+	case *writeTable:
+		if err := os.WriteFile(page, []byte(now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s has another table: run go test ./internal/machine -run TestPhaseTable -write", page)
 	}
 }
 
