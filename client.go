@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -27,7 +26,7 @@ type Client struct {
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
 	guarded guarded.Scripts
-	front   *QuorumClient // of a quorum: what the program got; it lives as long as the Client
+	front   any // of a quorum: the QuorumClient that the program got; it lives as long as the Client
 }
 
 // New returns a Client that locks names in store. It does not connect: the first call
@@ -119,15 +118,6 @@ func (c *Client) Close() error {
 	err := c.engine.Close()
 	c.events.await()
 	return err
-}
-
-// lock asks the engine for a lease.
-func (c *Client) lock(ctx context.Context, l engine.Lock) (*Lease, error) {
-	turn, err := c.engine.Acquire(ctx, l)
-	if err != nil {
-		return nil, publicError(err)
-	}
-	return &Lease{turn: turn, client: c}, nil
 }
 
 // openKeys are the keys of a name that the Client is asked about: of one that is closed no

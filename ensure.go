@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -77,4 +78,12 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	return publicError(l.client.engine.Prolong(ctx, l.turn, 0, ttl))
+}
+
+// Confirm asks Redis at once whether this Client still holds the name. A lease that was
+// revoked or stolen is over when Confirm returns. It blocks until Redis has answered, or
+// until ctx ends. It returns the error of ctx, or [ErrClosed]; the leases say the rest.
+func (c *Client) Confirm(ctx context.Context, name string) error {
+	defer runtime.KeepAlive(c) // or it might be closed for want of use
+	return c.engine.Confirm(ctx, name)
 }

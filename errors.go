@@ -176,3 +176,125 @@ func (e *ReplicasError) Error() string {
 
 // Unwrap returns [ErrReplicas].
 func (e *ReplicasError) Unwrap() error { return ErrReplicas }
+
+// ErrTenure means that the given tenure does not hold the name, or no longer. A
+// [*TenureError] names the holder.
+var ErrTenure = errors.New("holdfast: not the holder")
+
+// TenureError means that a Revoke or Steal was for a tenure that does not hold the
+// name. It describes the holder instead.
+type TenureError struct {
+	Name      string
+	Tenure    string // hash that the call gave
+	Free      bool   // the name has no holder; the other fields are empty
+	Owner     string // label of the holder; empty if foreign
+	Hash      string // hash of the holder's tenure
+	Foreign   bool   // held by a client of another library
+	Cooldown  bool   // not held, but in cool-down after the hold of Owner
+	Remaining time.Duration
+}
+
+func (e *TenureError) Error() string {
+	text := fmt.Sprintf("holdfast: %s is not held by tenure %s", e.Name, e.Tenure)
+	owner := cmp.Or(e.Owner, "another")
+	switch {
+	case e.Free:
+		return text + ": it is free"
+	case e.Cooldown:
+		text += fmt.Sprintf(": it is in cool-down until MinHold has passed after the hold of %s", owner)
+		if e.Remaining > 0 {
+			text += fmt.Sprintf(", in %v", e.Remaining.Round(time.Millisecond))
+		}
+		return text
+	case e.Hash == e.Tenure:
+		return fmt.Sprintf("holdfast: %s is held by a client of another library: holdfast cannot revoke or steal it; if that client is dead, delete the key in Redis", e.Name)
+	case e.Foreign:
+		return text + ", but by a client of another library"
+	}
+	return text + fmt.Sprintf(", but by tenure %s of %s", e.Hash, owner)
+}
+
+// tenureError describes the holder whose value the lock key has.
+func tenureError(name, tenure, value string, held bool) *TenureError {
+	e := &TenureError{Name: name, Tenure: tenure, Free: !held}
+	if id, ours := keyspace.ParseID(value); ours {
+		e.Owner, e.Hash = id.Owner, keyspace.HashID(value)
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(value); !e.Cooldown && !e.Free {
+		e.Hash, e.Foreign = keyspace.HashID(value), true
+	}
+	return e
+}
+
+// Unwrap returns [ErrTenure].
+func (e *TenureError) Unwrap() error { return ErrTenure }
+
+// Kind is the kind of lock that a name has. A name has one kind at a time, as long as
+// it is held.
+type Kind string
+
+// The kinds of lock.
+const (
+	KindMutex     Kind = "mutex"
+	KindSemaphore Kind = "semaphore"
+	KindRWMutex   Kind = "rwmutex"
+)
+
+func kindOf(letter byte) Kind {
+	switch letter {
+	case keyspace.Permits:
+		return KindSemaphore
+	case keyspace.Reader, keyspace.Writer:
+		return KindRWMutex
+	}
+	return KindMutex
+}
+
+// ErrKind means that the name has another kind. A [*KindError] names both kinds.
+var ErrKind = errors.New("holdfast: the name has another kind")
+
+// KindError has the requested kind of a name and its actual kind.
+type KindError struct {
+	Name       string
+	Kind       Kind // requested
+	Size       int  // requested size of a semaphore; else 0
+	Actual     Kind
+	ActualSize int // actual size of a semaphore, if known; else 0
+}
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("holdfast: %s is %s, not %s", e.Name, described(e.Actual, e.ActualSize), described(e.Kind, e.Size))
+}
+
+// Unwrap returns [ErrKind].
+func (e *KindError) Unwrap() error { return ErrKind }
+
+func described(kind Kind, size int) string {
+	switch {
+	case kind == KindSemaphore && size > 0:
+		return fmt.Sprintf("a semaphore of %d", size)
+	case kind == KindRWMutex:
+		return "an RWMutex"
+	}
+	return "a " + string(kind)
+}
+
+// ErrQuorum means that the stores do not form the quorum of the quorum-id, or return a
+// permanent error. A [*QuorumError] has the error of each node.
+var ErrQuorum = wire.ErrQuorum
+
+// QuorumError has the reason of each node that gave no vote.
+type QuorumError struct {
+	Need  int     // number of nodes in a majority
+	Nodes []error // in the order of the stores; nil if the node answered
+}
+
+func (e *QuorumError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d nodes must vote", e.Need, len(e.Nodes))
+	for i, err := range e.Nodes {
+		if err != nil {
+			fmt.Fprintf(&b, "; node %d: %v", i+1, err)
+		}
+	}
+	return b.String()
+}

@@ -1,11 +1,6 @@
 package holdfast
 
-import (
-	"sync/atomic"
-	"time"
-
-	"github.com/holdfast-go/holdfast/internal/machine"
-)
+import "time"
 
 // Event is something that happened to a lock of this process. [Options.OnEvent]
 // receives it. Its types are [Granted], [Released], [Lost], [Queued], [Recalled],
@@ -123,68 +118,3 @@ func (SubscriptionBroken) event()    {}
 func (SizeMismatch) event()          {}
 func (Repaired) event()              {}
 func (Dropped) event()               {}
-
-// eventQueue hands events to OnEvent, in order and from one goroutine.
-type eventQueue struct {
-	events  chan Event
-	done    chan struct{} // closed when OnEvent has all
-	dropped atomic.Int64  // events that OnEvent was too slow for, and that no Dropped has counted yet
-	awaited atomic.Bool
-}
-
-func newEventQueue() *eventQueue {
-	return &eventQueue{events: make(chan Event, 1024), done: make(chan struct{})}
-}
-
-// note takes an event of the engine, which calls it for one at a time.
-func (q *eventQueue) note(e machine.Event, at time.Time) {
-	if n := q.dropped.Load(); n > 0 && q.put(Dropped{int(n)}) {
-		q.dropped.Store(0)
-	}
-	if q.dropped.Load() > 0 || !q.put(publicEvent(e, at)) {
-		q.dropped.Add(1)
-	}
-}
-
-// put reports whether there was room for an event.
-func (q *eventQueue) put(e Event) bool {
-	select {
-	case q.events <- e:
-		return true
-	default:
-		return false
-	}
-}
-
-// deliver calls f with all events that were noted before the end.
-func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
-	defer close(q.done)
-	for {
-		select {
-		case e := <-q.events:
-			f(e)
-			continue
-		case <-stopped:
-		}
-		break
-	}
-	for len(q.events) > 0 {
-		f(<-q.events)
-	}
-	if n := q.dropped.Load(); n > 0 {
-		f(Dropped{int(n)})
-	}
-}
-
-// await waits until OnEvent has all events, so that a program that writes them down is complete when
-// Close returns. It waits a second at most, because OnEvent is the code of the user, and only once,
-// because that may call Close.
-func (q *eventQueue) await() {
-	if q == nil || q.awaited.Swap(true) {
-		return
-	}
-	select {
-	case <-q.done:
-	case <-time.After(time.Second):
-	}
-}

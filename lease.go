@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
@@ -23,6 +24,15 @@ type Lease struct {
 	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
 	released bool
 	result   error
+}
+
+// lock asks the engine for a lease.
+func (c *Client) lock(ctx context.Context, l engine.Lock) (*Lease, error) {
+	turn, err := c.engine.Acquire(ctx, l)
+	if err != nil {
+		return nil, publicError(err)
+	}
+	return &Lease{turn: turn, client: c}, nil
 }
 
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
@@ -177,3 +187,14 @@ func (l *Lease) release(waive bool) error {
 // Replicas returns how many replicas acknowledged the grant or the newest counted
 // renewal. It returns 0 without [Options.WaitReplicas].
 func (l *Lease) Replicas() int { return int(l.turn.Tenure.Replicas.Load()) }
+
+// Revoked reports whether a revocation or a steal ended the lease, and returns the given
+// reason. It does not wait. After a revocation the name stays held until Release, at
+// most for one ttl. Revoke and Steal are in package admin.
+func (l *Lease) Revoked() (reason string, ok bool) {
+	var lost *LostError
+	if !errors.As(l.Err(), &lost) || lost.Cause != Revoked && lost.Cause != Stolen {
+		return "", false
+	}
+	return lost.Reason, true
+}

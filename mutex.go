@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Mutex locks one name. It has no state of its own: all Mutexes of a name, in any
@@ -64,10 +67,10 @@ type Mutex struct {
 	// exported. Each call of Lock has its own tenure, as with Owner.
 	NoRenew bool
 
-	client    *Client
-	name      string
-	removals  *engine.Removals // of a Multi, which waits for all of them together
-	candidate *machine.Kind    // of an Election; else nil
+	client   *Client
+	name     string
+	removals *engine.Removals // of a Multi, which waits for all of them together
+	kind     *machine.Kind    // of an Election, a Semaphore or an RWMutex; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -102,13 +105,18 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := m.checkHold(); err != nil {
+	if err := m.check(); err != nil {
 		return nil, err
 	}
-	if held := m.client.heldUnder(ctx, m.name); held != nil && (m.Reentrant || m.client.engine.Err(held) == nil) {
+	further := try && m.kind != nil && m.kind.Shared() // a try waits for nobody: it may get a further part
+	if held := m.client.heldUnder(ctx, m.name); held != nil && !further && (m.Reentrant || m.client.engine.Err(held) == nil) {
 		return m.again(ctx, held, try)
 	}
-	return m.client.lock(ctx, m.asked(m.kind(), try))
+	k := m.kind
+	if k == nil && (m.Owner != "" || m.TTL != 0 || m.NoRenew) {
+		k = m.ownKind()
+	}
+	return m.client.lock(ctx, m.asked(k, try))
 }
 
 // asked is what a call of this Mutex asks the engine for.
@@ -175,49 +183,36 @@ func under[L hold](ctx context.Context, lock func(context.Context) (L, error), f
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if released := lease.Release(); released != nil {
-			err = errors.Join(err, released)
-		}
-	}()
+	defer func() { err = joined(err, lease.Release()) }()
 	return f(lease.Context(ctx), lease)
 }
 
-// checkHold panics where MinHold and MaxHold are mistakes of the program.
-func (m *Mutex) checkHold() error {
-	if m.Owner != "" || m.TTL != 0 {
-		if err := m.checkDedicated(); err != nil {
-			return err
-		}
+// joined is err, and also joins another error to it, if that is one.
+func joined(err, another error) error {
+	if another == nil {
+		return err
 	}
-	checkGrace(m.name, m.Grace, cmp.Or(m.TTL, m.client.engine.TTL))
-	if m.MinHold == 0 && m.MaxHold == 0 {
-		return nil
-	}
-	if m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0 {
-		panic(fmt.Sprintf("holdfast: Mutex.MinHold is %v, Mutex.MaxHold is %v: they must not be negative, and MinHold at most %v", m.MinHold, m.MaxHold, MaxMinHold))
-	}
-	if m.MinHold > 0 {
+	return errors.Join(err, another)
+}
+
+// check panics where a field is a mistake of the program. It returns the error of what a quorum can't do.
+func (m *Mutex) check() error {
+	ttl := cmp.Or(m.TTL, m.client.TTL())
+	checkTTL("Mutex.TTL", ttl)
+	switch {
+	case m.Grace < 0 || m.Grace > ttl:
+		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", m.name, m.Grace, ttl))
+	case m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0:
+		panic(fmt.Sprintf("holdfast: MinHold of %s is %v, MaxHold is %v: they must not be negative, and MinHold at most %v", m.name, m.MinHold, m.MaxHold, MaxMinHold))
+	case m.TTL > MaxQuorumTTL:
+		return m.client.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
+	case m.MinHold > 0:
 		return m.client.lacks(m.name, "Mutex.MinHold")
 	}
 	return nil
 }
 
-// checkGrace panics where Grace is a mistake of the program.
-func checkGrace(name string, grace, ttl time.Duration) {
-	if grace < 0 || grace > ttl {
-		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", name, grace, ttl))
-	}
-}
-
-// kind is that of an acquisition by this Mutex; nil: that of its Client.
-func (m *Mutex) kind() *machine.Kind {
-	if m.candidate != nil || m.Owner == "" && m.TTL == 0 && !m.NoRenew {
-		return m.candidate
-	}
-	return m.ownKind()
-}
-
+// ownKind is that of a call with its own tenure.
 func (m *Mutex) ownKind() *machine.Kind {
 	e := m.client.engine
 	k := e.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), cmp.Or(m.TTL, e.TTL))
@@ -225,16 +220,80 @@ func (m *Mutex) ownKind() *machine.Kind {
 	return k
 }
 
-// checkDedicated panics where TTL is a mistake of the program.
-func (m *Mutex) checkDedicated() error {
-	if m.TTL != 0 && (m.TTL < MinTTL || m.TTL > MaxTTL || m.TTL%time.Millisecond != 0) {
-		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
-	}
-	if m.TTL > MaxQuorumTTL {
-		return m.client.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
-	}
-	return nil
-}
-
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
 const MaxMinHold = 31 * 24 * time.Hour
+
+// Steal takes the name from its holder at once and returns a lease of it. Waiters keep
+// their places and wait for this lease to end. TWO PROCESSES CAN BELIEVE THAT THEY HOLD
+// THE NAME until the old holder notices the loss: see Steal of package admin.
+//
+// The tenure is the hash of the holder you mean, from Hash of admin.Holder. If it does
+// not hold the name any more, Steal returns [ErrTenure] and changes nothing. The holder
+// can read the first 200 bytes of reason. The lease is like that of Lock, with the
+// fields of this Mutex.
+//
+// Steal waits only for Redis, and ctx bounds that. After [ErrUnreachable] or the error
+// of ctx, the old holder may have lost the name; the next waiter then gets it. After
+// [ErrTooSlow] or [ErrReplicas] the old holder has lost the name. Other errors:
+// [ErrName], [ErrClosed], a [driver.ServerError], and an error for a bad tenure or reason. It
+// returns [ErrKind] for a Semaphore or RWMutex: use package admin. A Mutex of a
+// [QuorumClient] returns an error.
+func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	first, err := m.client.stealing(ctx, m.name, tenure, reason)
+	if err != nil {
+		return nil, err
+	}
+	k := m.ownKind()
+	k.First = first
+	return m.client.lock(ctx, m.asked(k, false))
+}
+
+// stealing checks the arguments and finds the id of the tenure.
+func (c *Client) stealing(ctx context.Context, name, tenure, reason string) (*machine.FirstLock, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k, err := c.openKeys(name)
+	if err == nil {
+		err = c.lacks(name, "Mutex.Steal")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
+		return nil, wire.Failure(name, nil, err)
+	}
+	calls, shard := c.engine.Calls, c.engine.ShardOf(k)
+	until := calls.Clock.Now().Add(c.engine.Patience())
+	reply, _, err := calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", shard}})
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) > 0 && reply[0] == "other kind" {
+		a, err := wire.DecodeAnswer(reply)
+		if err != nil {
+			return nil, wire.Failure(name, nil, err)
+		}
+		return nil, publicError(&machine.AnotherKind{Name: name, Answer: a})
+	}
+	state, err := wire.DecodeState(reply)
+	if err != nil {
+		return nil, wire.Failure(name, nil, err)
+	}
+	if state.Version > 0 {
+		return nil, wire.Failure(name, nil, &wire.VersionError{Version: state.Version})
+	}
+	id := state.Tenure(tenure)
+	if id == "" {
+		e := tenureError(name, tenure, state.Value, state.Held)
+		e.Remaining = state.PTTL
+		return nil, e
+	}
+	return &machine.FirstLock{
+		Script: script.Take, Args: []string{shard, id, reason},
+		Victim: machine.Victim{ID: id, Hash: tenure, Reason: reason},
+	}, nil
+}

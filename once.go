@@ -20,6 +20,9 @@ var (
 	ErrNotDue = errors.New("holdfast: not due")
 	// ErrNeverRan means that Redis remembers no run of the name.
 	ErrNeverRan = errors.New("holdfast: no run on record")
+	// ErrSchedule means that the call gave another period or another tick than the schedule
+	// of the name. A [*ScheduleError] has that schedule.
+	ErrSchedule = errors.New("holdfast: another schedule")
 )
 
 // Run describes the newest run of [Client.Once] or [Client.OnceEvery] for a name. All
@@ -150,12 +153,8 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		if lost := l.Err(); lost != nil {
 			outcome = fmt.Sprintf("lost its lease (%v), then: %s", causeOf(lost), outcome)
 		}
-		if noted := note(once.Clean(outcome), again); noted != nil {
-			err = errors.Join(err, noted)
-		}
-		if released := l.release(again); released != nil {
-			err = errors.Join(err, released)
-		}
+		err = joined(err, note(once.Clean(outcome), again))
+		err = joined(err, l.release(again))
 	}()
 	if lost := l.Err(); lost != nil { // writing that took too long
 		outcome, again = once.DidNotRun, true // so there is no cool-down

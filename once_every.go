@@ -15,10 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// ErrSchedule means that the call gave another period or another tick than the schedule
-// of the name. A [*ScheduleError] has that schedule.
-var ErrSchedule = errors.New("holdfast: another schedule")
-
 // ScheduleError has the schedule of a name.
 type ScheduleError struct {
 	Name  string

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 const (
@@ -99,9 +101,7 @@ func (o *Options) withDefaults() Options {
 	if v.TTL == 0 {
 		v.TTL = DefaultTTL
 	}
-	if v.TTL < MinTTL || v.TTL > MaxTTL || v.TTL%time.Millisecond != 0 {
-		panic(fmt.Sprintf("holdfast: Options.TTL is %v: it must be whole milliseconds from %v to %v", v.TTL, MinTTL, MaxTTL))
-	}
+	checkTTL("Options.TTL", v.TTL)
 	if v.Linger < 0 || v.RepairOrphans < 0 {
 		panic("holdfast: Options.Linger and Options.RepairOrphans must not be negative")
 	}
@@ -118,10 +118,51 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
+func checkTTL(what string, ttl time.Duration) {
+	if ttl < MinTTL || ttl > MaxTTL || ttl%time.Millisecond != 0 {
+		panic(fmt.Sprintf("holdfast: %s is %v: it must be whole milliseconds from %v to %v", what, ttl, MinTTL, MaxTTL))
+	}
+}
+
 func defaultOwner() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = filepath.Base(os.Args[0])
 	}
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
+
+// MaxQuorumTTL is the longest TTL on a quorum. A restarted node does not vote for this
+// long, because it may have forgotten a vote.
+const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
+
+// Details describe the process of a Client to people. Users with read access to Redis
+// can read them, so they must hold no secret. Users with write access can forge them.
+// All fields may be empty. Unprintable characters become "_", and each field is cut to
+// [MaxDetail] bytes.
+type Details struct {
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	User    string `json:"user,omitempty"`
+	Program string `json:"program,omitempty"` // file name of the program
+	Command string `json:"command,omitempty"` // command that runs while the name is held
+	Note    string `json:"note,omitempty"`    // any help: a ticket, a team, a link to a log
+}
+
+// MaxDetail is the longest field of [Details], in bytes.
+const MaxDetail = details.MaxField // 256
+
+// ProcessDetails returns host, pid, user and program of this process, as far as they
+// are known. Command and Note are empty.
+func ProcessDetails() *Details {
+	d := Details(details.OfThisProcess())
+	return &d
+}
+
+// String returns a text like "alice, pid 4121 on web-3", as far as it is known.
+func (d *Details) String() string {
+	if d == nil {
+		return ""
+	}
+	return details.Process(*d).String()
 }

@@ -2,17 +2,19 @@ package holdfast
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// publicError is the error that a caller gets for one of the process or of a ballot.
+// publicError is the error that a caller gets for one of the engine, of the process, of a ballot or of an exported hold.
 func publicError(err error) error {
-	switch e := err.(type) { //nolint:errorlint // made by the process or the engine, never wrapped but by wire.Failure
+	switch e := err.(type) { //nolint:errorlint // made there, never wrapped but by wire.Failure
 	case nil:
 		return nil
 	case *machine.Lost:
@@ -35,6 +37,12 @@ func publicError(err error) error {
 		return &ReplicasError{Name: e.Name, Want: e.Want, Got: e.Got, Connected: e.Connected}
 	case *engine.LateFailure:
 		return fmt.Errorf("%w: %w", e.Ended, publicError(e.Failure))
+	case *exported.Ended:
+		return &LostError{Name: e.Hold.Name, Token: e.Hold.Token, Cause: Cause(e.Cause), Reason: e.Reason}
+	case *exported.Late:
+		return &TooSlowError{Name: e.Hold.Name, TTL: e.TTL, RoundTrip: e.RoundTrip}
+	case *exported.Unconfirmed:
+		return &ReplicasError{Name: e.Hold.Name, Want: e.Want, Got: e.Got, Connected: -1}
 	case *ballot.Denied:
 		return &QuorumError{Need: e.Need, Nodes: e.Nodes}
 	}
@@ -66,5 +74,70 @@ func publicEvent(e machine.Event, at time.Time) Event {
 		return SizeMismatch{Name: e.Name, Asked: e.Asked, Actual: e.Actual}
 	default: // repaired
 		return Repaired{Name: e.Name}
+	}
+}
+
+// eventQueue hands events to OnEvent, in order and from one goroutine.
+type eventQueue struct {
+	events  chan Event
+	done    chan struct{} // closed when OnEvent has all
+	dropped atomic.Int64  // events that OnEvent was too slow for, and that no Dropped has counted yet
+	awaited atomic.Bool
+}
+
+func newEventQueue() *eventQueue {
+	return &eventQueue{events: make(chan Event, 1024), done: make(chan struct{})}
+}
+
+// note takes an event of the engine, which calls it for one at a time.
+func (q *eventQueue) note(e machine.Event, at time.Time) {
+	if n := q.dropped.Load(); n > 0 && q.put(Dropped{int(n)}) {
+		q.dropped.Store(0)
+	}
+	if q.dropped.Load() > 0 || !q.put(publicEvent(e, at)) {
+		q.dropped.Add(1)
+	}
+}
+
+// put reports whether there was room for an event.
+func (q *eventQueue) put(e Event) bool {
+	select {
+	case q.events <- e:
+		return true
+	default:
+		return false
+	}
+}
+
+// deliver calls f with all events that were noted before the end.
+func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
+	defer close(q.done)
+	for {
+		select {
+		case e := <-q.events:
+			f(e)
+			continue
+		case <-stopped:
+		}
+		break
+	}
+	for len(q.events) > 0 {
+		f(<-q.events)
+	}
+	if n := q.dropped.Load(); n > 0 {
+		f(Dropped{int(n)})
+	}
+}
+
+// await waits until OnEvent has all events, so that a program that writes them down is complete when
+// Close returns. It waits a second at most, because OnEvent is the code of the user, and only once,
+// because that may call Close.
+func (q *eventQueue) await() {
+	if q == nil || q.awaited.Swap(true) {
+		return
+	}
+	select {
+	case <-q.done:
+	case <-time.After(time.Second):
 	}
 }

@@ -9,12 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/protocol"
 )
-
-// MaxQuorumTTL is the longest TTL on a quorum. A restarted node does not vote for this
-// long, because it may have forgotten a vote.
-const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
 
 // QuorumClient locks names on a majority of independent masters. It is safe for
 // concurrent use. It has only what a quorum can do: see [NewQuorum].
@@ -71,8 +66,9 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	}
 	stores = slices.Clone(stores)
 	client := newClient(v, nil, func(s engine.Settings) *engine.Engine { return engine.NewQuorum(s, id, stores) })
-	client.front = &QuorumClient{client: client, id: id, stores: stores}
-	return client.front
+	front := &QuorumClient{client: client, id: id, stores: stores}
+	client.front = front
+	return front
 }
 
 func checkQuorum(id string, ttl time.Duration, n int) error {

@@ -2,10 +2,8 @@ package holdfast
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
@@ -83,20 +81,5 @@ func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, e
 		weight = machine.WholeCapacity
 	}
 	k := m.client.engine.SharedKind(letter, weight, machine.WholeCapacity)
-	return m.client.lockShared(ctx, engine.Lock{Name: m.name, Kind: k, Try: try, MaxHold: m.MaxHold, Grace: m.Grace})
-}
-
-// lockShared asks for a part of a name's capacity. It blocks and fails as Mutex.Lock does.
-func (c *Client) lockShared(ctx context.Context, l engine.Lock) (*Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if l.MaxHold < 0 {
-		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", l.Name, l.MaxHold))
-	}
-	checkGrace(l.Name, l.Grace, c.engine.TTL)
-	if held := c.heldUnder(ctx, l.Name); held != nil && c.engine.Err(held) == nil && !l.Try { // a try waits for nobody
-		return nil, ErrDeadlock
-	}
-	return c.lock(ctx, l)
+	return (&Mutex{client: m.client, name: m.name, kind: k, MaxHold: m.MaxHold, Grace: m.Grace}).acquire(ctx, try)
 }

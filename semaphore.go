@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/protocol"
@@ -98,7 +97,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 		return nil, machine.SizeError(s.name, int64(n), size)
 	}
 	k := s.client.engine.SharedKind(keyspace.Permits, int64(n), size)
-	return s.client.lockShared(ctx, engine.Lock{Name: s.name, Kind: k, Try: try, MaxHold: s.MaxHold, Grace: s.Grace})
+	return (&Mutex{client: s.client, name: s.name, kind: k, MaxHold: s.MaxHold, Grace: s.Grace}).acquire(ctx, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.

@@ -38,6 +38,7 @@ const (
 
 // Ended is the error for a hold that is over.
 type Ended struct {
+	Hold   Hold
 	Cause  string // one of the above
 	Reason string // of a revocation
 }
@@ -45,12 +46,18 @@ type Ended struct {
 func (e *Ended) Error() string { return "the hold is over: " + e.Cause }
 
 // Late is the error for an answer that came when the hold was nearly over.
-type Late struct{ TTL, RoundTrip time.Duration }
+type Late struct {
+	Hold           Hold
+	TTL, RoundTrip time.Duration
+}
 
 func (e *Late) Error() string { return fmt.Sprintf("the answer took %v", e.RoundTrip) }
 
 // Unconfirmed is the error for a renewal that too few replicas acknowledged.
-type Unconfirmed struct{ Want, Got int }
+type Unconfirmed struct {
+	Hold      Hold
+	Want, Got int
+}
 
 func (e *Unconfirmed) Error() string {
 	return fmt.Sprintf("%d of %d replicas acknowledged the renewal", e.Got, e.Want)
@@ -104,7 +111,7 @@ func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 	switch a.Word {
 	case "stands":
 	case "revoked", "stolen", "lost", "adopted":
-		return nil, &Ended{a.Ending(), a.Reason}
+		return nil, &Ended{c.Hold, a.Ending(), a.Reason}
 	default:
 		return nil, wire.Failure(c.Hold.Name, nil, fmt.Errorf("exported was answered %q", a.Word))
 	}
@@ -119,9 +126,9 @@ func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 	case state.Remaining > 0:
 		return state, nil
 	case now.Sub(sent) < life/2: // that little was left
-		return nil, &Ended{Expired, a.Reason}
+		return nil, &Ended{c.Hold, Expired, a.Reason}
 	}
-	return nil, &Late{TTL: id.TTL, RoundTrip: now.Sub(sent)}
+	return nil, &Late{c.Hold, id.TTL, now.Sub(sent)}
 }
 
 // confirm renews once more, with WAIT behind it on the same connection.
@@ -153,7 +160,7 @@ func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State
 	case o.err != nil:
 		return nil, wire.Unanswered(c.Hold.Name, c.Keys.Lock(), wire.WithoutContext(o.err))
 	case o.acked < replicas:
-		return nil, &Unconfirmed{Want: replicas, Got: o.acked}
+		return nil, &Unconfirmed{c.Hold, replicas, o.acked}
 	}
 	return c.read(o.reply, sent)
 }

@@ -28,6 +28,6 @@ var sharedOrderMutants = []mutant{
 		edits: []string{"MaxHold: m.MaxHold", "MaxHold: 0"}},
 	{guard: "shared orders: MaxHold of a term", file: "election.go", name: "TestSharedMaxHold",
 		edits: []string{", MaxHold: e.MaxHold", ""}},
-	{guard: "shared orders: a try can't deadlock", file: "rwmutex.go", name: "TestSharedTryUnderALease",
-		edits: []string{"c.engine.Err(held) == nil && !l.Try {", "c.engine.Err(held) == nil {"}},
+	{guard: "shared orders: a try can't deadlock", file: "mutex.go", name: "TestSharedTryUnderALease",
+		edits: []string{"held != nil && !further &&", "held != nil && (!further || true) &&"}},
 }

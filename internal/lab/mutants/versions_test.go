@@ -38,7 +38,7 @@ var versionMutants = []mutant{
 		edits: []string{" || versionIn(string(said)) > 0)", ")"}},
 	{guard: "version: another version is not revoked", file: "admin/revocation.go", pkg: "./internal/lab/versions", name: "TestCallsMeetALaterVersion",
 		edits: []string{"if w.Version > 0 {", "if w.Version > 2 {"}},
-	{guard: "version: another version is not stolen from", file: "steal.go", pkg: "./internal/lab/versions", name: "TestCallsMeetALaterVersion",
+	{guard: "version: another version is not stolen from", file: "mutex.go", pkg: "./internal/lab/versions", name: "TestCallsMeetALaterVersion",
 		edits: []string{"if state.Version > 0 {", "if state.Version > 2 {"}},
 	{guard: "version: an observer reads of another version", file: "internal/election/leader.go", pkg: "./internal/lab/versions", name: "TestObserveALaterVersion",
 		edits: []string{"version > 0 {", "version > 2 {"}},

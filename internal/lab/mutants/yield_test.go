@@ -47,7 +47,7 @@ var yieldMutants = []mutant{
 	{guard: "quorum apart: a vote is undone for its own ttl", file: "internal/ballot/try.go", name: "TestQuorumDedicatedIsUndone",
 		edits: []string{"t.b.undoOn(i, id, place, now.Add(place.TTL), now)", "t.b.undoOn(i, id, place, now.Add(2*t.b.Attempt), now)"}},
 	{guard: "quorum apart: no longer than a node gives no vote", file: "mutex.go", name: "TestQuorumDedicatedIsUndone",
-		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
+		edits: []string{"case m.TTL > MaxQuorumTTL:", "case m.TTL > MaxTTL:"}},
 	{guard: "quorum term: none that was raised", file: "internal/engine/quorum.go", name: "TestQuorumTerm",
 		edits: []string{"if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {", "if given := keyspace.TokenOf(state.Value); given > 0 && protocol.TokenBlock > 0 {"}},
 	{guard: "quorum term: a majority", file: "internal/election/quorum.go", name: "TestQuorumTerm",
