@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -77,6 +78,21 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 		}
 	}
 	return batch, rest
+}
+
+// check looks at what the script of a batch has answered. It remembers which names others want. If
+// the server has refused the script, nothing was written that may not be asked for again.
+func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.Instant) {
+	if _, refused := wire.AsServerError(all.Err); refused {
+		b.singleUntil = now.Add(singleFor)
+		*all = driver.Result{Reply: slices.Repeat([]string{"again"}, len(batch))}
+		return
+	}
+	for i, r := range batch {
+		if share, err := machine.ShareOf(all.Reply, i, len(batch)); all.Err == nil && err == nil && share[0] == "again" {
+			b.noteContended(r.Local, now)
+		}
+	}
 }
 
 // noteContended notes that others want a name.

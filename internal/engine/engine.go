@@ -3,7 +3,7 @@
 //
 // An [Engine] has one mutex, and calls the machine under it. The mutex is never held
 // across I/O, and never while code of the user runs: what has to happen outside is noted in outbox,
-// batcher, renewals and afterUnlock, and begins when unlock releases the mutex. A call goes straight
+// batchers, renewals and afterUnlock, and begins when unlock releases the mutex. A call goes straight
 // down, from an exported method here to an input of the machine, and from there through the Host
 // to the driver. The answer goes the same way back, and the method returns it. Its errors are
 // those of packages machine and wire: package holdfast makes the public ones.
@@ -60,7 +60,6 @@ type Engine struct {
 	process      *machine.Process
 	store        driver.Store   // nil on a quorum
 	servers      servers        // one master, or the nodes of a quorum
-	nodes        []*node        // of a quorum
 	replicaCalls *call.Replicas // runs renewals that replicas must acknowledge
 	clock        *clock.Clock
 	details      *details.Note   // nil without Settings.Details
@@ -84,8 +83,7 @@ type Engine struct {
 
 	bounds      call.Bounds
 	outbox      []sending          // to send
-	batcher     batcher            // of those, what waits to travel together
-	batchers    []*batcher         // that one, or those of the nodes of a quorum
+	batchers    []*batcher         // of those, what waits to travel together to the master, or to each node of a quorum
 	renewals    []*machine.Request // to send in pipelines, in this order
 	pipelines   int                // under way
 	afterUnlock []func()           // to run
@@ -134,8 +132,7 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 	e.servers = master{e}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.Stopped = e.ctx.Done()
-	e.batcher.timer = e.batcherTimer(&e.batcher)
-	e.batchers = []*batcher{&e.batcher}
+	e.batchers = []*batcher{e.newBatcher()}
 	return e
 }
 

@@ -27,6 +27,7 @@ import (
 type quorum struct {
 	machine.Host // for all else
 	e            *Engine
+	nodes        []*node
 	ballot       *ballot.Ballot
 	timer        clock.Timer // of what is due in the ballot
 }
@@ -46,10 +47,10 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	q.timer = clock.Timer{Fire: q.tick}
 	e.process.Host, e.servers, e.batchers = q, q, nil
 	for i, store := range stores {
-		b := &batcher{ofNode: true}
-		b.timer = e.batcherTimer(b)
+		b := e.newBatcher()
+		b.ofNode = true
 		e.batchers = append(e.batchers, b)
-		e.nodes = append(e.nodes, &node{quorum: q, number: i, store: store})
+		q.nodes = append(q.nodes, &node{quorum: q, number: i, store: store})
 	}
 	return q
 }
@@ -150,14 +151,14 @@ func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 		err  error
 	}
 	q.e.mu.Lock()
-	calls := make([][]driver.Call, len(q.e.nodes))
+	calls := make([][]driver.Call, len(q.nodes))
 	for _, c := range q.ballot.Owed() {
 		calls[c.Node] = append(calls[c.Node], c.Call)
 	}
 	q.e.mu.Unlock()
-	done := make(chan outcome, len(q.e.nodes))
+	done := make(chan outcome, len(q.nodes))
 	open := map[int]bool{}
-	for i, n := range q.e.nodes {
+	for i, n := range q.nodes {
 		open[i] = true
 		go func() { done <- outcome{i, call.Repeat(ctx, n.store, calls[i])} }()
 	}
@@ -198,14 +199,25 @@ func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
 	return longest
 }
 
-// returned takes what came back from a node. A quorum has nodes that fail and nodes that answer
-// all the time, so an error says nothing about the others.
-func (q *quorum) returned(r *machine.Request, a wire.Answer, err error, now clock.Instant) {
+// answered: a quorum has nodes that fail and nodes that answer all the time, so an error says nothing
+// about the others.
+func (q *quorum) answered(r *machine.Request, a wire.Answer, err error) {
+	now := q.e.clock.Exact()
 	if err == nil {
 		q.e.process.LastAnswer = now
 	}
 	q.ballot.Answered(r.Part, a, r.Explained(err), now)
 	q.arm(now)
+}
+
+func (q *quorum) batcher(r *machine.Request) *batcher { return q.e.batchers[r.Part.Node] }
+
+func (q *quorum) eval(ctx context.Context, r *machine.Request) ([]string, error) {
+	return q.nodes[r.Part.Node].eval(ctx, r.Call)
+}
+
+func (q *quorum) evalAll(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result {
+	return q.nodes[requests[0].Part.Node].evalAll(ctx, calls)
 }
 
 // eval runs a call. A node that hangs must not collect goroutines.
@@ -240,7 +252,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, 
 	ask := func(ctx context.Context, i int) (election.Leader, error) {
 		ctx, cancel := call.ForDriver(ctx, e.ctx)
 		defer cancel()
-		reply, err := e.nodes[i].eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", ""}})
+		reply, err := q.nodes[i].eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", ""}})
 		if err != nil {
 			return election.Leader{}, wire.WithoutContext(err)
 		}
@@ -261,7 +273,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, 
 		_, ok := election.Agreed(all, need)
 		return ok
 	}
-	all, errs := majority.Ask(ctx, len(e.nodes), ask, agreed)
+	all, errs := majority.Ask(ctx, len(q.nodes), ask, agreed)
 	switch {
 	case callers.Err() != nil:
 		return election.View{}, callers.Err()

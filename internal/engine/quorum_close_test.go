@@ -73,7 +73,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 			q.ballot.Answered(c.outbox[i].Part, wire.Answer{Word: "released"}, err, c.clock.Now())
 		}
 		store := &dials{}
-		c.nodes[2].store = store
+		q.nodes[2].store = store
 		q.close(c.clock.Now())
 		ctx, cancel := context.WithCancel(t.Context())
 		err := q.runCleanups(ctx, nil)

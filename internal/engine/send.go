@@ -31,7 +31,7 @@ type sending struct {
 
 func (e *Engine) perform(s sending) {
 	r := s.Request
-	if e.acknowledges(r) {
+	if e.acknowledges(r) { // its WAIT needs a pipeline
 		e.performAll([]*machine.Request{r}, new(int))
 		return
 	}
@@ -41,10 +41,10 @@ func (e *Engine) perform(s sending) {
 		ctx, cancel = context.WithTimeout(e.ctx, r.Attempt)
 		defer cancel()
 	}
-	reply, err := e.eval(ctx, r)
+	reply, err := e.servers.eval(ctx, r)
 	e.mu.Lock()
 	e.returned(r)
-	e.handOut(r, reply, err)
+	e.handOut(r, driver.Result{Reply: reply, Err: err})
 	e.unlock()
 }
 
@@ -68,16 +68,6 @@ func (e *Engine) worker(s sending) {
 	}
 }
 
-func (e *Engine) eval(ctx context.Context, r *machine.Request) ([]string, error) {
-	switch {
-	case r.Part != nil:
-		return e.nodes[r.Part.Node].eval(ctx, r.Call)
-	case r.NoFallback:
-		return e.store.Eval(ctx, r.Call)
-	}
-	return call.Eval(ctx, e.store, r.Call)
-}
-
 // acknowledges reports whether replicas are to acknowledge a request: a renewal.
 func (e *Engine) acknowledges(r *machine.Request) bool {
 	return e.WaitReplicas > 0 && machine.Renews(r.Call.Script)
@@ -89,30 +79,33 @@ func (e *Engine) performAll(requests []*machine.Request, underWay *int) {
 	e.mu.Lock()
 	*underWay--
 	for i, r := range requests {
-		e.handleAnswer(r, results[i].Reply, results[i].Err)
+		e.handOut(r, results[i])
 	}
 	e.unlock()
 }
 
 func (e *Engine) evalAll(requests []*machine.Request) []driver.Result {
-	calls, attempt := pipelined(requests)
-	ctx, cancel := context.WithTimeout(e.ctx, attempt)
-	defer cancel()
-	if part := requests[0].Part; part != nil {
-		return e.nodes[part.Node].evalAll(ctx, calls)
-	}
-	if e.acknowledges(requests[0]) {
-		return e.evalAcknowledged(ctx, requests, calls)
-	}
-	return call.EvalAll(ctx, e.store, calls)
-}
-
-func pipelined(requests []*machine.Request) (calls []driver.Call, attempt time.Duration) {
+	var calls []driver.Call
+	var attempt time.Duration
 	for _, r := range requests {
 		calls = append(calls, r.Call)
 		attempt = max(attempt, r.Attempt)
 	}
-	return calls, attempt
+	ctx, cancel := context.WithTimeout(e.ctx, attempt)
+	defer cancel()
+	return e.servers.evalAll(ctx, requests, calls)
+}
+
+// handOut hands the answer of a request to those that it carries.
+func (e *Engine) handOut(r *machine.Request, all driver.Result) {
+	if len(r.Parts) == 0 {
+		e.handleAnswer(r, all.Reply, all.Err)
+		return
+	}
+	for i, carried := range r.Parts {
+		share, wrong := machine.ShareOf(all.Reply, i, len(r.Parts))
+		e.handleAnswer(carried, share, cmp.Or(all.Err, wrong))
+	}
 }
 
 func (e *Engine) handleAnswer(r *machine.Request, reply []string, err error) {
@@ -121,37 +114,7 @@ func (e *Engine) handleAnswer(r *machine.Request, reply []string, err error) {
 	if err == nil {
 		a, err = wire.DecodeAnswer(reply)
 	}
-	if r.Part != nil {
-		e.nodes[r.Part.Node].quorum.returned(r, a, err, e.clock.Exact())
-		return
-	}
-	now := e.clock.Now()
-	if machine.Renews(r.Call.Script) || a.Word == "not held" {
-		now = e.clock.Exact() // exact: a lease that Err calls lost is not prolonged
-	}
-	e.process.HandleAnswer(r, a, err, now)
-}
-
-// handOut hands the answer of a request to those that it carries.
-func (e *Engine) handOut(r *machine.Request, reply []string, err error) {
-	if len(r.Parts) == 0 {
-		e.handleAnswer(r, reply, err)
-		return
-	}
-	for i, carried := range r.Parts {
-		share, wrong := machine.ShareOf(reply, i, len(r.Parts))
-		e.handleAnswer(carried, share, cmp.Or(err, wrong))
-	}
-}
-
-// evalAcknowledged sends renewals in one pipeline with WAIT at its end.
-func (e *Engine) evalAcknowledged(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result {
-	results := make([]driver.Result, len(requests))
-	for i, a := range e.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].Tenure.Ends() }) {
-		requests[i].Acked, requests[i].Connected = a.Acked, a.Connected
-		results[i] = a.Result
-	}
-	return results
+	e.servers.answered(r, a, err)
 }
 
 // pipelines bounds how many are under way. Requests that a server is too slow
@@ -179,23 +142,10 @@ func (e *Engine) sendRenewals() {
 	}
 }
 
-// batcherOf is where a request may wait for others; nil: nowhere. In a Cluster a
-// pipeline is as slow as its slowest server; a renewal goes by its own rules, see send
-// and renewNow, on one master; and one for several names is many already.
-func (e *Engine) batcherOf(r *machine.Request) *batcher {
-	switch {
-	case r.Part != nil:
-		return e.batchers[r.Part.Node]
-	case e.Sharded || machine.Renews(r.Call.Script) || len(r.Parts) > 0:
-		return nil
-	}
-	return &e.batcher
-}
-
 // delay makes a request wait for others, if enough are under way. Else it is sent
 // now.
 func (e *Engine) delay(r *machine.Request) bool {
-	b := e.batcherOf(r)
+	b := e.servers.batcher(r)
 	if b == nil {
 		return false
 	}
@@ -212,7 +162,7 @@ func (e *Engine) delay(r *machine.Request) bool {
 
 // returned notes that a request which travelled alone has come back.
 func (e *Engine) returned(r *machine.Request) {
-	if b := e.batcherOf(r); b != nil {
+	if b := e.servers.batcher(r); b != nil {
 		b.underWay--
 	}
 }
@@ -225,9 +175,11 @@ func (e *Engine) sendDelayed(underWay int) {
 	}
 }
 
-// batcherTimer sends what has waited long enough.
-func (e *Engine) batcherTimer(b *batcher) clock.Timer {
-	return clock.Timer{Fire: func(clock.Instant) { e.sendBatches(b, math.MaxInt) }}
+// newBatcher makes one whose timer sends what has waited long enough.
+func (e *Engine) newBatcher() *batcher {
+	b := &batcher{}
+	b.timer = clock.Timer{Fire: func(clock.Instant) { e.sendBatches(b, math.MaxInt) }}
+	return b
 }
 
 func (e *Engine) sendBatches(b *batcher, underWay int) {
@@ -244,7 +196,7 @@ func (e *Engine) sendBatches(b *batcher, underWay int) {
 			batch, rest = b.splitBatch(all, now)
 		}
 		if len(batch) >= batchFrom {
-			go e.performBatch(batch, rest)
+			go e.performBatch(b, batch, rest)
 		} else {
 			go e.performAll(all, &b.underWay)
 		}
@@ -265,33 +217,15 @@ func (e *Engine) dropDelayed() {
 
 // performBatch sends requests; one script does the batch among them. It counts as one request
 // under way.
-func (e *Engine) performBatch(batch, rest []*machine.Request) {
-	calls, attempt := pipelined(slices.Concat(batch, rest))
-	calls = append([]driver.Call{batchCall(batch)}, calls[len(batch):]...)
-	ctx, cancel := context.WithTimeout(e.ctx, attempt)
-	defer cancel()
-	results := call.EvalAll(ctx, e.store, calls)
-	all := results[0]
-	_, refused := wire.AsServerError(all.Err) // then nothing was written that may not be asked for again
+func (e *Engine) performBatch(b *batcher, batch, rest []*machine.Request) {
+	carrier := &machine.Request{Call: batchCall(batch), Attempt: batch[0].Attempt, Parts: batch}
+	requests := append([]*machine.Request{carrier}, rest...)
+	results := e.evalAll(requests)
 	e.mu.Lock()
-	e.batcher.underWay--
-	now := e.clock.Now()
-	if refused {
-		e.batcher.singleUntil = now.Add(singleFor)
-	}
-	for i, r := range batch {
-		reply, err := machine.ShareOf(all.Reply, i, len(batch))
-		err = cmp.Or(all.Err, err)
-		switch {
-		case refused:
-			reply, err = []string{"again"}, nil
-		case err == nil && reply[0] == "again":
-			e.batcher.noteContended(r.Local, now)
-		}
-		e.handleAnswer(r, reply, err)
-	}
-	for i, r := range rest {
-		e.handleAnswer(r, results[1+i].Reply, results[1+i].Err)
+	b.underWay--
+	b.check(batch, &results[0], e.clock.Now())
+	for i, r := range requests {
+		e.handOut(r, results[i])
 	}
 	e.unlock()
 }

@@ -17,6 +17,13 @@ import (
 // servers is what differs for the engine between one master and the nodes of a quorum. To the
 // process the nodes are one server without a queue.
 type servers interface {
+	// batcher returns where a request may wait for others; nil: nowhere. The mutex is held.
+	batcher(r *machine.Request) *batcher
+	// eval sends a request, and evalAll those that travel together; calls are theirs.
+	eval(ctx context.Context, r *machine.Request) ([]string, error)
+	evalAll(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result
+	// answered takes what came back. The mutex is held.
+	answered(r *machine.Request, a wire.Answer, err error)
 	// dropped takes a request that was not sent before Close. The mutex is held.
 	dropped(r *machine.Request)
 	// close ends what is decided here. The mutex is held.
@@ -31,6 +38,43 @@ type servers interface {
 
 // master is one master, or a Cluster.
 type master struct{ e *Engine }
+
+// batcher: in a Cluster a pipeline is as slow as its slowest server; a renewal goes by its own rules, see
+// host.Send and sendRenewals; and one for several names is many already.
+func (m master) batcher(r *machine.Request) *batcher {
+	if m.e.Sharded || machine.Renews(r.Call.Script) || len(r.Parts) > 0 {
+		return nil
+	}
+	return m.e.batchers[0]
+}
+
+func (m master) eval(ctx context.Context, r *machine.Request) ([]string, error) {
+	if r.NoFallback {
+		return m.e.store.Eval(ctx, r.Call)
+	}
+	return call.Eval(ctx, m.e.store, r.Call)
+}
+
+// evalAll sends WAIT at the end of renewals that replicas must acknowledge.
+func (m master) evalAll(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result {
+	if !m.e.acknowledges(requests[0]) {
+		return call.EvalAll(ctx, m.e.store, calls)
+	}
+	results := make([]driver.Result, len(requests))
+	for i, a := range m.e.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].Tenure.Ends() }) {
+		requests[i].Acked, requests[i].Connected = a.Acked, a.Connected
+		results[i] = a.Result
+	}
+	return results
+}
+
+func (m master) answered(r *machine.Request, a wire.Answer, err error) {
+	now := m.e.clock.Now()
+	if machine.Renews(r.Call.Script) || a.Word == "not held" {
+		now = m.e.clock.Exact() // exact: a lease that Err calls lost is not prolonged
+	}
+	m.e.process.HandleAnswer(r, a, err, now)
+}
 
 func (m master) dropped(*machine.Request) {}
 

@@ -99,7 +99,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: a part never grows", file: "internal/machine/kind.go", name: "TestKeepOfOtherLeases",
 		edits: []string{"if weight < n.Kind.weight {", "if weight != n.Kind.weight {"}},
 	{guard: "smaller: each kind has its own method", file: "internal/engine/hold.go", name: "TestKeepOfOtherLeases",
-		edits: []string{"is != letter && (is != keyspace.Writer || letter != keyspace.Reader)", "is == 0"}},
+		edits: []string{"is != letter && (is != keyspace.Writer || letter != keyspace.Reader)", "is == 0 && letter != keyspace.Writer"}},
 	{guard: "smaller: of nothing", file: "downgrade.go", name: "TestKeepOfOtherLeases",
 		edits: []string{"if n < 1 {", "if n < 0 {"}},
 }
