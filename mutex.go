@@ -197,7 +197,7 @@ func joined(err, another error) error {
 
 // check panics where a field is a mistake of the program. It returns the error of what a quorum can't do.
 func (m *Mutex) check() error {
-	ttl := cmp.Or(m.TTL, m.client.TTL())
+	ttl := cmp.Or(m.TTL, m.client.engine.TTL)
 	checkTTL("Mutex.TTL", ttl)
 	switch {
 	case m.Grace < 0 || m.Grace > ttl:

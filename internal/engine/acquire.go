@@ -27,9 +27,14 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	defer e.waiters.put(w)
 	w.MinHold, w.MaxHold, w.Grace = l.MinHold, l.MaxHold, l.Grace
 	done := ctx.Done()
-	if err := e.enter(l.Name, l.Kind, w, done == nil); err != nil {
+	e.mu.Lock()
+	now := e.clock.Now()
+	lock, err := e.process.Enter(l.Name, l.Kind, &w.Waiter, now)
+	if err != nil {
+		e.unlock()
 		return nil, err
 	}
+	e.unlockAndPerform(done == nil, lock, now)
 	var o machine.Outcome
 	if done == nil {
 		o = <-w.ready // a select would cost a tenth of a turn
@@ -50,19 +55,6 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		e.announce(ctx, o.Turn)
 	}
 	return o.Turn, o.Err
-}
-
-// enter is Process.Enter. If the call blocks until its answer, it may send the request itself.
-func (e *Engine) enter(name string, k *machine.Kind, w *pending, blocking bool) error {
-	e.mu.Lock()
-	now := e.clock.Now()
-	lock, err := e.process.Enter(name, k, &w.Waiter, now)
-	if err != nil {
-		e.unlock()
-		return err
-	}
-	e.unlockAndPerform(blocking, lock, now)
-	return nil
 }
 
 // announceWait is how long a leader waits until its term is known to others. It

@@ -43,7 +43,9 @@ func (e *Engine) perform(s sending) {
 	}
 	reply, err := e.servers.eval(ctx, r)
 	e.mu.Lock()
-	e.returned(r)
+	if b := e.servers.batcher(r); b != nil {
+		b.underWay--
+	}
 	e.handOut(r, driver.Result{Reply: reply, Err: err})
 	e.unlock()
 }
@@ -158,13 +160,6 @@ func (e *Engine) delay(r *machine.Request) bool {
 		e.process.Schedule.Set(&b.timer, now.Add(longestDelay), now)
 	}
 	return true
-}
-
-// returned notes that a request which travelled alone has come back.
-func (e *Engine) returned(r *machine.Request) {
-	if b := e.servers.batcher(r); b != nil {
-		b.underWay--
-	}
 }
 
 // sendDelayed sends the requests that wait for a server while fewer than underWay are under way

@@ -56,7 +56,10 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	}
 	for i := range n {
 		for range 2 { // the second has to wait here, so the name subscribes
-			if err := c.enter(fmt.Sprint(i), nil, c.waiters.get(false), false); err != nil {
+			c.mu.Lock()
+			_, err := c.process.Enter(fmt.Sprint(i), nil, &c.waiters.get(false).Waiter, c.clock.Now())
+			c.unlock()
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
