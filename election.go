@@ -208,7 +208,9 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 			return err
 		default:
 			election.client.engine.Logger.Warn("holdfast: cannot campaign; trying again", "name", election.name, "error", err)
-			if !election.client.nap(ctx, backoff) {
+			select {
+			case <-time.After(backoff/2 + time.Duration(election.client.engine.Random()%uint64(backoff))):
+			case <-ctx.Done():
 				return ctx.Err()
 			}
 			backoff = min(2*backoff, 5*time.Second)
@@ -232,17 +234,4 @@ func term(ctx context.Context, lease *Lease, f func(context.Context, *Lease) err
 		}
 	}()
 	return false, f(lease.Context(ctx), lease)
-}
-
-// nap waits about as long as that; false: ctx has ended.
-func (c *Client) nap(ctx context.Context, d time.Duration) bool {
-	d = d/2 + time.Duration(c.engine.Random()%uint64(d))
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

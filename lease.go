@@ -19,11 +19,10 @@ import (
 type Lease struct {
 	turn     *machine.Turn
 	client   *Client // keeps it from being collected
-	returned atomic.Bool
+	released atomic.Bool
 
-	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
-	released bool
-	result   error
+	mu     sync.Mutex // guards result, and makes a second Release wait for the first
+	result error
 }
 
 // lock asks the engine for a lease.
@@ -48,7 +47,7 @@ func (l *Lease) Token() int64 { return l.turn.Token }
 // Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
 // reads the clock, so its result is correct also after the process was suspended.
 func (l *Lease) Err() error {
-	if l.returned.Load() && l.turn.Ended.Load() == nil { // others share it
+	if l.released.Load() && l.turn.Ended.Load() == nil { // others share it
 		return ErrReleased
 	}
 	return publicError(l.client.engine.Err(l.turn))
@@ -176,9 +175,7 @@ func (l *Lease) Release() error {
 func (l *Lease) release(waive bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.released {
-		l.released = true
-		l.returned.Store(true)
+	if !l.released.Swap(true) {
 		l.result = publicError(l.client.engine.Release(l.turn, waive))
 	}
 	return l.result

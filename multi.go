@@ -187,9 +187,8 @@ type MultiLease struct {
 	removals engine.Removals // of an attempt that goes no further
 	over     context.Context
 
-	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
-	released bool
-	result   error
+	once   sync.Once // a second Release waits for the first
+	result error
 }
 
 // Leases returns the leases of the names, in the order of Names. If you release one of
@@ -278,12 +277,7 @@ func (l *MultiLease) Release() error {
 	if l == nil {
 		return errNoLease
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.released {
-		l.released = true
-		l.result = l.release()
-	}
+	l.once.Do(func() { l.result = l.release() })
 	return l.result
 }
 

@@ -158,6 +158,11 @@ type Locker interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
+// lockFunc is a Locker.
+type lockFunc func(ctx context.Context) (*Lease, error)
+
+func (f lockFunc) Lock(ctx context.Context) (*Lease, error) { return f(ctx) }
+
 // Do locks, runs f, and releases the lock. It blocks until f has returned and the
 // release is confirmed or two seconds have passed.
 //

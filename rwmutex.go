@@ -69,11 +69,7 @@ func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) {
 }
 
 // RLocker returns a [Locker] for [Do] that calls RLock.
-func (m *RWMutex) RLocker() Locker { return readers{m} }
-
-type readers struct{ m *RWMutex }
-
-func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
+func (m *RWMutex) RLocker() Locker { return lockFunc(m.RLock) }
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
 	weight := int64(1)

@@ -101,14 +101,9 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
-func (s *Semaphore) Permits(n int) Locker { return several{s, n} }
-
-type several struct {
-	s *Semaphore
-	n int
+func (s *Semaphore) Permits(n int) Locker {
+	return lockFunc(func(ctx context.Context) (*Lease, error) { return s.Acquire(ctx, n) })
 }
-
-func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(ctx, p.n) }
 
 // Resize sets the size of the name, also while permits are held. If the size grows,
 // waiters that fit hold their permits when Resize returns nil. If it shrinks, holders

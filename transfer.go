@@ -45,14 +45,14 @@ func (l *Lease) Export() (string, error) {
 		return "", machine.MutexOnly(l.Name(), "Export")
 	case u.Local.Kind.NoRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
-	case l.released:
+	case l.released.Load():
 		return "", l.Err()
 	}
 	given, err := l.client.engine.Export(u)
 	if err != nil {
 		return "", publicError(err)
 	}
-	l.released = true // and result is nil
+	l.released.Store(true) // and result is nil
 	x := exported.Hold{
 		Prefix: l.client.Prefix(), Name: l.Name(), ID: u.Tenure.ID, Token: u.Token,
 		Last: given.Last, Leads: given.Leads, Value: given.Value,

@@ -66,11 +66,9 @@ func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
 	e.mu.Lock()
 	announced := e.whenCleaned(e.process.Elected(u, e.clock.Now()))
 	e.unlock()
-	t := time.NewTimer(announceWait)
-	defer t.Stop()
 	select {
 	case <-announced:
-	case <-t.C:
+	case <-time.After(announceWait):
 	case <-ctx.Done():
 	case <-e.Stopped:
 	}

@@ -76,7 +76,7 @@ type Engine struct {
 	observerGroups map[string]*observerGroup       // of elections that are observed here, by lock key
 	keepers        map[*machine.Subscriber]*keeper // of subscriptions that are open
 	waits          map[any]chan struct{}           // closed when the process is done with the key
-	asked          map[any]chan<- error            // gets how a request or a release went
+	asked          map[any]chan<- machine.Outcome  // gets how a request or a release went
 	watched        map[*machine.Turn]*watch        // turns for whose end somebody waits
 	inflight       int                             // requests that have not come back
 	detailsWritten bool                            // Details were written less than details.Every ago
@@ -124,7 +124,7 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 		work:     make(chan sending),
 		keepers:  make(map[*machine.Subscriber]*keeper),
 		waits:    make(map[any]chan struct{}),
-		asked:    make(map[any]chan<- error),
+		asked:    make(map[any]chan<- machine.Outcome),
 		watched:  make(map[*machine.Turn]*watch),
 	}
 	e.process = machine.New(s.Settings, host{e}, lent.Random)

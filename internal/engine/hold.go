@@ -155,25 +155,23 @@ func (e *Engine) ask(ctx context.Context, u *machine.Turn, send func(now clock.I
 // question is a request whose result a caller waits for.
 type question struct {
 	request  *machine.Request
-	answered chan error
+	answered chan machine.Outcome
 }
 
 func (e *Engine) question(r *machine.Request) question {
-	q := question{r, make(chan error, 1)}
+	q := question{r, make(chan machine.Outcome, 1)}
 	e.asked[r] = q.answered
 	return q
 }
 
 // awaitAnswer waits for the result of a request.
 func (e *Engine) awaitAnswer(ctx context.Context, q question) (err error) {
-	late := time.NewTimer(q.request.Attempt) // a driver may not heed its context
-	defer late.Stop()
 	select {
-	case err = <-q.answered:
-		return err
+	case o := <-q.answered:
+		return o.Err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-late.C:
+	case <-time.After(q.request.Attempt): // a driver may not heed its context
 		err = wire.ErrNoAnswer
 	case <-e.Stopped:
 		err = wire.ErrNoAnswer
@@ -369,16 +367,16 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		}
 		return reason(l.Ended)
 	}
-	w := e.waiters.get(false) // for its channel
-	e.asked[u] = w.asked
+	w := e.waiters.get(false)
+	e.asked[u] = w.ready
 	e.unlockAndPerform(true, l.Unlock, now)
 	select {
-	case err := <-w.asked:
+	case o := <-w.ready:
 		e.waiters.put(w)
-		if lost, ok := err.(*machine.Lost); ok { //nolint:errorlint // made there, never wrapped
+		if lost, ok := o.Err.(*machine.Lost); ok { //nolint:errorlint // made there, never wrapped
 			lost.Token = u.Token
 		}
-		return err
+		return o.Err
 	case <-e.Stopped:
 		return wire.Failure(u.Local.Name, wire.ErrUnknown, wire.ErrClosed)
 	}
@@ -386,14 +384,12 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 
 // await waits for one of them for as long as Release waits for its answer, and reports whether it came.
 func (e *Engine) await(one, other <-chan struct{}) bool {
-	late := time.NewTimer(e.PatienceToRelease())
-	defer late.Stop()
 	select {
 	case <-one:
 		return true
 	case <-other:
 		return true
-	case <-late.C:
+	case <-time.After(e.PatienceToRelease()):
 	case <-e.Stopped:
 	}
 	return false

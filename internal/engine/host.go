@@ -40,7 +40,7 @@ func (h host) Deliver(w *machine.Waiter, o machine.Outcome) {
 func (h host) Answer(about any, err error) {
 	if asked := h.asked[about]; asked != nil {
 		delete(h.asked, about)
-		asked <- err
+		asked <- machine.Outcome{Err: err}
 	}
 }
 

@@ -29,10 +29,13 @@ func (e *Engine) Observe(ctx context.Context, name string, yield func(election.L
 		if news, isNew := seen.Take(view, err); isNew && !yield(news, err) {
 			return
 		}
-		if ended := e.awaitChange(ctx, changed, e.observePause(k, &seen)); ended != nil {
-			if ctx.Err() == nil {
-				yield(election.Leader{}, ended)
-			}
+		select {
+		case <-time.After(e.observePause(k, &seen)):
+		case <-changed:
+		case <-ctx.Done():
+			return
+		case <-e.Stopped:
+			yield(election.Leader{}, wire.ErrClosed)
 			return
 		}
 	}
@@ -54,22 +57,6 @@ func (e *Engine) observePause(k *keyspace.Keys, seen *election.Sight) time.Durat
 	defer e.mu.Unlock()
 	a := e.observerGroups[k.Lock()]
 	return seen.Pause(a != nil && a.up, e.process.Jitter)
-}
-
-// awaitChange returns after a while, or when something was announced; with wire.ErrClosed
-// or ctx's error when there is nothing more to wait for.
-func (e *Engine) awaitChange(ctx context.Context, changed <-chan struct{}, pause time.Duration) error {
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-changed:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-e.Stopped:
-		return wire.ErrClosed
-	}
-	return nil
 }
 
 // observe notifies a channel each time that an election may have changed, until leave is

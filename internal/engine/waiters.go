@@ -6,11 +6,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
-// pending is a call that waits: a waiter of the process, and its channels.
+// pending is a call that waits: a waiter of the process, and its channel, which takes one. A Release
+// uses only the channel.
 type pending struct {
 	machine.Waiter
-	ready chan machine.Outcome // takes one
-	asked chan error           // the same: how a release went
+	ready chan machine.Outcome
 }
 
 // waiters is a pool of these, for their channels. Each engine has its own: a channel made inside a
@@ -20,7 +20,7 @@ type waiters struct{ pool sync.Pool }
 func (p *waiters) get(try bool) *pending {
 	w, ok := p.pool.Get().(*pending)
 	if !ok {
-		w = &pending{ready: make(chan machine.Outcome, 1), asked: make(chan error, 1)}
+		w = &pending{ready: make(chan machine.Outcome, 1)}
 		w.Call = w
 	}
 	w.Try = try
