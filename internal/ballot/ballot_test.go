@@ -151,6 +151,10 @@ func TestRenew(t *testing.T) {
 			w.from("renew", word("renewed"), nil, 0)
 			w.from("renew", wire.Answer{}, errGone, 1, 2)
 		}, "a: denied, final: false", nil},
+		"two lost it": {ballot.Renew, func(w *world) {
+			w.from("renew", word("renewed"), nil, 0)
+			w.from("renew", lost, nil, 1, 2)
+		}, "a: lost", []string{"unlock 0", "unlock 1", "unlock 2"}},
 		"ours":     {ballot.Held, func(w *world) { w.from("held", ours, nil, 0, 1) }, "a: ours", []string{"held 2"}},
 		"not ours": {ballot.Held, func(w *world) { w.from("held", taken, nil, 0, 1) }, "a: lost b:1", []string{"held 2", "unlock 0", "unlock 1", "unlock 2"}},
 	} {
@@ -339,6 +343,52 @@ func TestCloseOwesUnlocks(t *testing.T) {
 	w.b.Answered(failed, wire.Answer{}, errGone, w.now)
 	if owed, want := w.owed(), []string{"a 1", "a 2"}; !slices.Equal(owed, want) {
 		t.Errorf("owed is %q, want %q", owed, want)
+	}
+}
+
+// A node that was silent may yet get a lock of a try that was lost.
+func TestCloseOwesSilentNodes(t *testing.T) {
+	w, at := newWorld(t), place("x")
+	w.held("z", place("z"))
+	w.ask(ballot.Unlock, "z", place("z"))
+	w.from("unlock", wire.Answer{}, errGone, 2)
+	w.from("unlock", word("released"), nil, 0, 1)
+	w.from("unlock", word("released"), nil, 2)
+	w.b.Close(w.now)
+	if owed := w.owed(); owed != nil {
+		t.Errorf("owed is %q, want nothing", owed)
+	}
+
+	w = newWorld(t)
+	w.ask(ballot.Lock, "z", place("z"))
+	w.from("lock", wire.Answer{}, errGone, 2)
+	w.from("lock", heldBy("b:1"), nil, 0, 1)
+	w.ask(ballot.Lock, "a", at)
+	w.after(trip)
+	w.from("lock", heldBy("b:1"), nil, 0, 1)
+	w.expect("z: held b", "a: held b")
+	w.b.Close(w.now)
+	if owed, want := w.owed(), []string{"a 2", "z 2"}; !slices.Equal(owed, want) {
+		t.Errorf("owed is %q, want %q", owed, want)
+	}
+}
+
+// Many calls in a moment do not make a node silent that had nothing to answer before.
+func TestBurstIsNoSilence(t *testing.T) {
+	w := newWorld(t)
+	w.held("a", place("x"))
+	w.after(10 * time.Second)
+	for i := range ballot.MostCalls + 1 {
+		name := fmt.Sprint("n", i)
+		w.ask(ballot.Lock, name, place(name))
+	}
+	if w.b.Silent(0) {
+		t.Error("a node is silent after a burst")
+	}
+	w.now = w.now.Add(time.Second)
+	w.ask(ballot.Lock, "b", place("y"))
+	if !w.b.Silent(0) {
+		t.Error("a node that does not answer is not silent")
 	}
 }
 

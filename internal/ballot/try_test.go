@@ -182,6 +182,9 @@ func TestSplits(t *testing.T) {
 			want = "a: held b"
 		}
 		w.expect(want)
+		if i == 0 && w.pollIn != trip {
+			t.Errorf("the next try is due in %v, want half of two round trips", w.pollIn)
+		}
 		if w.pollIn <= last && i < 6 {
 			t.Errorf("the next try is due in %v, after %v", w.pollIn, last)
 		}
@@ -201,4 +204,29 @@ func TestGivenUp(t *testing.T) {
 	w.sent("lock 1", "lock 2", "unlock 0", "unlock 2")
 	w.after(attempt)
 	w.expect()
+}
+
+// A vote of a try that was lost is undone until the node has forgotten it by itself.
+func TestVoteIsUndoneForATTL(t *testing.T) {
+	w := newWorld(t)
+	w.ask(ballot.Lock, "a", place("x"))
+	w.from("lock", granted(7), nil, 0)
+	w.from("lock", heldBy("b:1"), nil, 1, 2)
+	w.expect("a: held b")
+	for range 6 {
+		w.from("unlock", wire.Answer{}, errGone, 0)
+		w.after(time.Second)
+		w.sent("unlock 0")
+	}
+}
+
+// A caller that does not wait marks no name as wanted.
+func TestTryMarksNothing(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		w := newWorld(t)
+		w.b.Ask(&ballot.Request{Kind: ballot.Lock, ID: "a", Place: place("x"), Attempt: attempt, Waits: waits})
+		if marks := w.open[0].Args[3] != "0"; marks != waits {
+			t.Errorf("waits %v: the mark is %q", waits, w.open[0].Args[3])
+		}
+	}
 }

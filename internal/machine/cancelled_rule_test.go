@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +59,17 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("lock", inQueue(0)), "cancel #1"},
 		}},
+		{name: "an id that an unlock queues", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("recall", "#1"), ""},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{leave("b"), ""},
+			{answer("unlock", inQueue(0)), "release of a: ok; cancel #2"},
+			{answer("cancel", released()), "#2 is gone"},
+		}},
 		{name: "a lock without an answer may come later", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
@@ -67,6 +80,20 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{wait(2 * time.Second), "cancel #1"},
 			{answer("cancel", released()), ""},
 			{wait(3 * time.Second), "cancel #1"},
+		}},
+		{name: "but not for ever", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{wait(2 * time.Second), ""},
+			{fail("lock", wire.ErrNoAnswer), ""},
+			{leave("a"), "cancel #1"},
+			{func(y *play) {
+				for range 20 {
+					answer("cancel", released())(y)
+					wait(65 * time.Second)(y)
+				}
+				y.heard = []string{fmt.Sprint("cancelled ", strings.Count(strings.Join(y.heard, ";"), "cancel"), " times more")}
+			}, "cancelled 7 times more"},
 		}},
 		{name: "a lock that failed in the network does not", beats: []beat{
 			{confirmed, ""},
@@ -92,6 +119,29 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{answer("lock", inQueue(0)), "cancel #1"},
 			{answer("cancel 1", released()), ""},
 			{answer("cancel 2", released()), "#1 is gone"},
+		}},
+		{name: "an id has one cancel at a time", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{leave("a"), "cancel #1"},
+			{answer("lock", inQueue(0)), "cancel #1"},
+			{fail("cancel 1", errNetwork), ""},
+			{wait(time.Second), ""},
+		}},
+		{name: "a lock that fails may have run after its cancel", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{leave("a"), "cancel #1"},
+			{answer("cancel", released()), ""},
+			{fail("lock", errNetwork), "cancel #1"},
+		}},
+		{name: "as long as the queue lives", settings: Settings{TTL: time.Second}, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{leave("a"), "cancel #1"},
+			{later(59 * time.Second), ""},
+			{fail("cancel", errNetwork), ""},
+			{wait(20 * time.Millisecond), "cancel #1"},
 		}},
 		{name: "an id of another life that holds the name", beats: []beat{
 			{confirmed, ""},

@@ -15,6 +15,9 @@ func export(who string) input {
 			y.say("export: %v", err)
 		} else {
 			y.say("the last token is %d", given.Last)
+			if given.Leads {
+				y.say("the value is %s", given.Value)
+			}
 		}
 	}
 }
@@ -74,6 +77,21 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
 			{answer("renew", revocation), "a ends: lost: revoked"},
 		}},
+		{name: "CheckHeld asks, and says for how long", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
+			{answer("held", wire.Answer{Word: "ours", PTTL: time.Second}), ""},
+			{func(y *play) { y.say("%v", y.request("held").HeldUntil.Sub(y.now).Round(time.Second)) }, "1s"},
+			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
+			{answer("held", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+		}},
+		{name: "a renewal may be older than the reason for another", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.turn("a").RenewNow(y.now) }, "renew #1"},
+			{func(y *play) { y.turn("a").RenewNow(y.now) }, "renew #1"},
+		}},
 		{name: "a steal", kind: take, beats: []beat{
 			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
 			{answer("take", granted(9, 8)), "a gets 9"},
@@ -93,6 +111,33 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{fail("take", errNetwork), ""},
 			{wait(20 * time.Millisecond), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
 			{answer("take", taken), "a: unreachable; cancel #1"},
+		}},
+		{name: "or its grant came late", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{later(15 * time.Second), ""},
+			{answer("take", granted(9, 8)), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", taken), "a: unreachable; cancel #1"},
+		}},
+		{name: "a steal from a lease of this Client", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), ""},
+			{func(y *play) {
+				y.kind = first(FirstLock{Script: script.Take, Victim: Victim{ID: y.id("#1"), Reason: "a reason"}})(y.p)
+			}, ""},
+			{enter("thief"), "take #2"},
+			{answer("take", granted(9, 8)), "a ends: lost: stolen; lock #3 wait 0; thief gets 9"},
+		}},
+		{name: "what was stolen does not linger", settings: Settings{Linger: time.Hour}, kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{answer("take", granted(9, 8)), "a gets 9"},
+			{release("a"), "a ends: released; unlock #1"},
+		}},
+		{name: "a steal that is answered after Close is undone", kind: take, beats: []beat{
+			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
+			{shutDown, "a: closed; owed: cancel #1"},
+			{late("take", granted(9, 8)), "owed: cancel #1"},
 		}},
 		{name: "a thief that has gone", kind: take, beats: []beat{
 			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
@@ -117,6 +162,22 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{answer("renew", block(2, 4096)), ""},
 			{export("a"), "a ends: lost: exported; the last token is 4097"},
 		}},
+		{name: "also for one that nobody else waits for", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.turn("a").Prolong(y.now, 1, 0) }, "renew #1 1"},
+			{func(y *play) { y.say("settled: %v", y.turn("a").Settled()) }, "settled: false"},
+			{export("a"), "export: a renewal that reserves tokens has no answer yet: try again"},
+			{answer("renew", block(9, 1)), ""},
+			{func(y *play) { y.say("settled: %v", y.turn("a").Settled()) }, "settled: true"},
+			{export("a"), "a ends: lost: exported; the last token is 9"},
+		}},
+		{name: "no export of a turn that leases share", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{share("a", 0), ""},
+			{export("a"), "export: holdfast: n: 2 leases share it (Mutex.Reentrant): release the others before you export it"},
+		}},
 		{name: "an adoption repeats with the same id", kind: adopt, beats: []beat{
 			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
 			{fail("adopt", errNetwork), ""},
@@ -130,6 +191,17 @@ func TestRuleRevokeStealExport(t *testing.T) {
 		{name: "or is over", kind: adopt, beats: []beat{
 			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
 			{answer("adopt", wire.Answer{Word: "lost"}), "a: lost: gone"},
+		}},
+		{name: "an adoption has a tenure of its own, which does not linger", settings: Settings{Linger: time.Hour}, kind: adopt, beats: []beat{
+			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{enter("b"), "adopt #2 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{answer("adopt", granted(9, 8)), "b gets 9"},
+			{release("b"), "b ends: released; unlock #2"},
+		}},
+		{name: "one that is answered after Close is undone", kind: adopt, beats: []beat{
+			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
+			{shutDown, "a: closed; owed: cancel #1"},
+			{late("adopt", granted(9, 8)), "owed: cancel #1"},
 		}},
 	})
 }

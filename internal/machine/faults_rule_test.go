@@ -65,6 +65,13 @@ func TestRuleWaitReplicas(t *testing.T) {
 			{answer("lock", granted(1, 8)), "renew #1 4096"},
 			{acked(1, block(9, 64)), "a gets 9"},
 		}},
+		{name: "also one that was pushed", settings: replicated, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{grantPushed("#1", 1, 8, 0), "renew #1 4096"},
+			{acked(1, block(9, 64)), "a gets 9"},
+		}},
 		{name: "too few replicas are an error for all who wait", settings: replicated, beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
@@ -89,6 +96,13 @@ func TestRuleWaitReplicas(t *testing.T) {
 			{wait(20 * time.Millisecond), "renew #1 4096"},
 			{later(14900 * time.Millisecond), ""},
 			{fail("renew", errNetwork), "unlock #1; lock #2"},
+		}},
+		{name: "for a ttl", settings: replicated, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "renew #1 4096"},
+			{fail("renew", errNetwork), ""},
+			{sleep(15 * time.Second), "listen; unlock #1; lock #2"},
+			{answer("lock", granted(1, 8)), "a: unreachable; unlock #2"},
 		}},
 		{name: "an error that lasts ends it at once", settings: replicated, beats: []beat{
 			{enter("a"), "lock #1"},
@@ -120,6 +134,25 @@ func TestRulePatience(t *testing.T) {
 			{fail("lock", errNetwork), ""},
 			{sleep(time.Minute), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
+		}},
+		{name: "but that before it does", settings: brief, beats: []beat{
+			{enter("a"), "lock #1"},
+			{fail("lock", errNetwork), ""},
+			{wait(20 * time.Millisecond), "lock #1"},
+			{later(600 * time.Millisecond), ""},
+			{fail("lock", errNetwork), ""},
+			{sleep(time.Minute), "lock #1"},
+			{later(500 * time.Millisecond), ""},
+			{fail("lock", errNetwork), "a: unreachable; cancel #1"},
+		}},
+		{name: "nor that during a release", settings: Settings{TTL: time.Hour}, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{release("a"), "a ends: released; unlock #1"},
+			{later(time.Minute), ""},
+			{fail("unlock", errNetwork), ""},
+			{wait(20 * time.Millisecond), "release of a: unknown; unlock #1"},
 		}},
 		{name: "an error that lasts ends it at once", settings: brief, beats: []beat{
 			{enter("a"), "lock #1"},

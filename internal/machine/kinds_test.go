@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -18,6 +19,10 @@ func TestSharedKinds(t *testing.T) {
 			y.say("shrunk: %v", ended)
 		}
 	}
+	polls := inQueue(1)
+	polls.PollIn = 300 * time.Millisecond
+	few := granted(1, 1)
+	few.Capacity = 5
 	demote := func(y *play) { y.p.Shrink(y.turn("a"), keyspace.Reader, 1, y.now) }
 	perform(t, []scene{
 		{name: "a part is asked for, renewed and given back", kind: permits, beats: []beat{
@@ -34,6 +39,27 @@ func TestSharedKinds(t *testing.T) {
 			{confirmed, "shared_lock #1 10 wait 0"},
 			{answer("shared_lock", inQueue(0)), ""},
 			{grantPushed("#1", 1, 1, 0), "a gets 1"},
+		}},
+		{name: "behind others it polls when the answer says", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", polls), ""},
+			{wait(351 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "shared_lock #1 10 wait 70"},
+		}},
+		{name: "its renewals wait for a pipeline", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{both(pushed("revoked", "#1"), release("a")), "shared_renew #1; a ends: released; shared_unlock #1; shared_renew is not sent"},
+		}},
+		{name: "another size is reported, once", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", few), "a gets 1"},
+			{warned, "1 warnings"},
+			{enter("b"), "shared_lock #2 10 try 0"},
+			{answer("shared_lock", few), "b gets 1"},
+			{warned, "1 warnings"},
 		}},
 		{name: "no recall ends it", kind: permits, beats: []beat{
 			{confirmed, ""},
@@ -79,6 +105,7 @@ func TestSharedKinds(t *testing.T) {
 			{shrink, "shared_renew #2 0 #1"},
 			{answer("shared_renew", renewed()), "smaller"},
 			{answer("shared_lock 1", inQueue(0)), "shared_renew #2 0 #1"},
+			{answer("shared_renew", renewed()), ""},
 			{release("a"), "a ends: released; shared_unlock #2 #1"},
 			{answer("shared_unlock 1", released()), "release of a: ok; shared_unlock #1"},
 		}},
@@ -88,11 +115,110 @@ func TestSharedKinds(t *testing.T) {
 			{demote, "shared_renew #2 0 #1"},
 			{answer("shared_renew", renewed()), "smaller"},
 		}},
+		{name: "it never grows", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{func(y *play) { y.p.Shrink(y.turn("a"), keyspace.Permits, 5, y.now) }, ""},
+		}},
+		{name: "without an answer it is asked for again in time", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{wait(500 * time.Millisecond), "shared_renew #2 0 #1"},
+			{fail("shared_renew", errNetwork), ""},
+			{func(y *play) { y.say("%v", y.local.Kind.Shrunk.LastErr) }, "connection reset"},
+		}},
+		{name: "a question names both ids", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_held", wire.Answer{Word: "lost"}), ""},
+			{answer("shared_renew", renewed()), "smaller"},
+			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #2 #1"},
+		}},
+		{name: "a renewal that was sent before proves nothing", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{func(y *play) { y.turn("a").Prolong(y.now, 0, 0) }, "shared_renew #1"},
+			{func(y *play) { y.turn("a").Prolong(y.now, 0, 0) }, "shared_renew #1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_renew 1", renewed()), ""},
+			{answer("shared_renew 2", wire.Answer{Word: "lost"}), ""},
+			{func(y *play) { y.say("%s", inWords(y.h.answers[y.request("shared_renew 2")])) }, "no answer in time"},
+		}},
+		{name: "a former id that Redis shows is replaced by a renewal", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{pushed("grant", "#1"), ""},
+			{answer("shared_renew", renewed()), "smaller"},
+			{wait(51 * time.Millisecond), "shared_renew #2 0 #1"},
+			{wait(51 * time.Millisecond), ""},
+			{pushed("grant", "#1"), "shared_renew #2 0 #1"},
+			{pushed("grant", "#1"), ""},
+			{fail("shared_renew", errNetwork), ""},
+			{pushed("grant", "#1"), ""},
+		}},
+		{name: "while the lease is over and not released, it is left alone", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{sleep(15 * time.Second), "a ends: lost: expired"},
+			{pushed("grant", "#1"), ""},
+		}},
+		{name: "while unlock is not answered, it is cancelled then", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{release("a"), "a ends: released; shared_unlock #2 #1"},
+			{pushed("grant", "#1"), ""},
+			{answer("shared_unlock", released()), "shared_unlock #1; release of a: ok"},
+		}},
+		{name: "and afterwards", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{release("a"), "a ends: released; shared_unlock #2 #1"},
+			{answer("shared_unlock", released()), "release of a: ok"},
+			{pushed("grant", "#1"), "shared_unlock #1"},
+		}},
+		{name: "in a Cluster", settings: Settings{Sharded: true}, kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0 :{holdfast:n}"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 :{holdfast:n} #1"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{release("a"), "a ends: released; shared_unlock #2 :{holdfast:n} #1"},
+		}},
 		{name: "a smaller part that is lost", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{shrink, "shared_renew #2 0 #1"},
 			{answer("shared_renew", wire.Answer{Word: "stolen"}), "shared_unlock #2 #1; a ends: lost: stolen"},
+		}},
+	})
+}
+
+// A kind with an owner and a ttl of its own.
+func TestDedicatedKinds(t *testing.T) {
+	own := func(p *Process) *Kind { return p.DedicatedKind("me", 6*time.Second) }
+	perform(t, []scene{
+		{name: "each call has a tenure", kind: own, beats: []beat{
+			{enter("a"), "lock #1"},
+			{enter("b"), "lock #2"},
+		}},
+		{name: "its ttl counts", kind: own, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(2 * time.Second), "listen; renew #1"},
+			{sleep(4 * time.Second), "a ends: lost: expired"},
 		}},
 	})
 }
@@ -138,6 +264,9 @@ func TestGroups(t *testing.T) {
 			}
 		}
 	}
+	busy := func(name string) input {
+		return func(y *play) { y.say("%s", inWords(y.p.Unused([]string{name}, true, y.now))) }
+	}
 	passed := wire.Answer{Word: "passed"}
 	perform(t, []scene{
 		{name: "all at once", beats: []beat{
@@ -145,6 +274,8 @@ func TestGroups(t *testing.T) {
 			{together("a", "b"), "multi_lock #1 #2"},
 			{shares(granted(1, 8), granted(5, 8)), "a gets 1; b gets 5"},
 			{unused("a", "c"), "one by one"},
+			{busy("a"), "held by "},
+			{busy("c"), "ok"},
 			{release("a"), "a ends: released; unlock #1"},
 			{release("b"), "b ends: released; unlock #2"},
 		}},
@@ -162,6 +293,23 @@ func TestGroups(t *testing.T) {
 			{together("a", "b"), "multi_lock #1 #2"},
 			{leave("a"), "cancel #1"},
 			{shares(granted(1, 8), granted(5, 8)), "cancel #1; b gets 5"},
+		}},
+		{name: "a name that was granted asks alone then", beats: []beat{
+			{together("a", "b"), "multi_lock #1 #2"},
+			{shares(granted(1, 8), granted(5, 8)), "a gets 1; b gets 5"},
+			{enterAt("a", "c"), "listen"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", released()), "release of a: ok; lock #3"},
+		}},
+		{name: "a refusal may be about one name", beats: []beat{
+			{together("a", "b"), "multi_lock #1 #2"},
+			{failed(driver.ServerError("ERR no")), "lock #1; lock #2"},
+		}},
+		{name: "a sleep is no outage for any of them", settings: Settings{TTL: time.Second}, beats: []beat{
+			{together("a", "b"), "multi_lock #1 #2"},
+			{failed(errNetwork), ""},
+			{sleep(time.Minute), "multi_lock #1 #2"},
+			{failed(errNetwork), ""},
 		}},
 	})
 }
@@ -220,8 +368,31 @@ func TestElections(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
-			{export("a"), "a ends: lost: exported; the last token is 8"},
+			{export("a"), "a ends: lost: exported; the last token is 8; the value is first"},
 			{wait(6 * time.Minute), ""},
+		}},
+		{name: "the adopter gets its newest value", kind: candidate, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{proclaim("second"), "to send: election_announce #1 1 holdfast/push:election:{holdfast:n} 1 second"},
+			{export("a"), "a ends: lost: exported; the last token is 8; the value is second"},
+		}},
+		{name: "candidates of one process do not share a tenure", kind: candidate, beats: []beat{
+			{enter("a"), "lock #1"},
+			{enter("b"), "lock #2"},
+		}},
+		{name: "a term does not linger", settings: Settings{Linger: time.Hour}, kind: candidate, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+		}},
+		{name: "a long one is announced again", settings: Settings{TTL: time.Hour}, kind: candidate, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
+			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
+			{sleep(5 * time.Minute), "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
 	})
 }

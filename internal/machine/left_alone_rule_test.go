@@ -23,12 +23,31 @@ func TestRuleLeftAloneUntilRelease(t *testing.T) {
 			{later(15 * time.Second), ""},
 			{release("a"), "a ends: lost: expired; unlock #1"},
 		}},
+		{name: "however late, it has ended at its deadline", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(20 * time.Second), ""},
+			{release("a"), "a ends: lost: expired; unlock #1"},
+			{func(y *play) {
+				for _, e := range y.h.events {
+					if e.What == LeaseLost {
+						y.say("at its deadline: %v", e.At == y.turn("a").Ends())
+					}
+				}
+			}, "at its deadline: true"},
+		}},
 		{name: "a renewal that comes too late changes nothing", beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{sleep(5 * time.Second), "listen; renew #1"},
 			{later(10 * time.Second), ""},
 			{answer("renew", renewed()), "a ends: lost: expired"},
+		}},
+		{name: "a renewal that waits for a pipeline is not sent behind a release", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{both(pushed("revoked", "#1"), release("a")), "renew #1; a ends: released; unlock #1; renew is not sent"},
 		}},
 		{name: "callers that wait here ask with a new id", beats: []beat{
 			{confirmed, ""},
@@ -43,6 +62,13 @@ func TestRuleLeftAloneUntilRelease(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{release("a"), "a ends: released"},
 			{sleep(15 * time.Second), "unlock #1"},
+		}},
+		{name: "nothing is left to wake up for", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", released()), "release of a: ok"},
+			{func(y *play) { y.say("sleeps: %v", time.Until(y.p.Schedule.Wakes()) > time.Minute) }, "sleeps: true"},
 		}},
 	})
 }

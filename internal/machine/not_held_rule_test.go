@@ -46,6 +46,13 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 			{later(14900 * time.Millisecond), ""},
 			{answer("unlock", taken), "release of a: ok"},
 		}},
+		{name: "what unlock answers is sent again", settings: once, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("unlock", wire.Answer{Word: "again"}), "unlock #1"},
+			{answer("unlock", notHeld), "release of a: lost: gone"},
+		}},
 		{name: "the new id was not queued", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},

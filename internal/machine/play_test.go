@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -25,6 +26,7 @@ type play struct {
 	attempt int   // of the subscription
 	ids     []string
 	waiters map[string]*Waiter
+	local   *Name      // the newest that a caller waits for
 	tenure  *Tenure    // the first, where a test follows it
 	all     []*Request // sent so far
 	setOff  int        // how many of them have left
@@ -44,6 +46,7 @@ type beat struct {
 type scene struct {
 	name     string
 	settings Settings
+	quorum   bool // the server keeps no queue
 	kind     func(p *Process) *Kind
 	beats    []beat
 }
@@ -57,6 +60,9 @@ func perform(t *testing.T, scenes []scene) {
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
 			y := newPlay(t, s.settings)
+			if s.quorum {
+				y = newQuorumPlay(t, s.settings)
+			}
 			if s.kind != nil {
 				y.kind = s.kind(y.p)
 			}
@@ -70,9 +76,19 @@ func perform(t *testing.T, scenes []scene) {
 }
 
 func newPlay(t *testing.T, s Settings) *play {
-	y := &play{t: t, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}}
-	y.p, y.h = newTestProcess(s)
-	y.p.Host = listener{y.h, y}
+	p, h := newTestProcess(s)
+	return playOf(t, p, h)
+}
+
+// newQuorumPlay is one of a process without a queue.
+func newQuorumPlay(t *testing.T, s Settings) *play {
+	p, h := newQuorumProcess(s)
+	return playOf(t, p, h)
+}
+
+func playOf(t *testing.T, p *Process, h *recorder) *play {
+	y := &play{t: t, p: p, h: h, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}}
+	p.Host = listener{h, y}
 	return y
 }
 
@@ -87,8 +103,8 @@ func (y *play) after(in input) string {
 // setOut is what a pipeline does that takes the renewals which wait for it.
 func (y *play) setOut() {
 	for _, r := range y.all[y.setOff:] {
-		if r.Unsent {
-			r.MarkSent(y.now)
+		if r.Unsent && !r.MarkSent(y.now) {
+			y.say("%s is not sent", r.Call.Script.Name)
 		}
 	}
 	y.setOff = len(y.all)
@@ -151,6 +167,12 @@ type listener struct {
 
 func (l listener) Send(r *Request) {
 	l.recorder.Send(r)
+	if !l.y.p.Queue { // as the ballot does
+		r.Unsent = false
+		if r.Call.Script == script.Lock {
+			r.Attempt, r.OnAnswer = time.Hour, (*Request).TryAnswered
+		}
+	}
 	l.y.all = append(l.y.all, r)
 	l.y.say("%s", l.y.words(r.Call))
 }
@@ -216,11 +238,42 @@ func enter(who string) input {
 // enterAs makes a caller wait that asks for more.
 func enterAs(w Waiter) input { return func(y *play) { y.enter(&w) } }
 
-func (y *play) enter(w *Waiter) {
+// enterAt makes a caller wait for another name than "n".
+func enterAt(name, who string) input {
+	return func(y *play) { y.enterName(name, &Waiter{Call: who}) }
+}
+
+func (y *play) enter(w *Waiter) { y.enterName("n", w) }
+
+func (y *play) enterName(name string, w *Waiter) {
 	y.waiters[w.Call.(string)] = w
-	if _, err := y.p.Enter("n", y.kind, w, y.now); err != nil {
+	n, err := y.p.Enter(name, y.kind, w, y.now)
+	if err != nil {
 		y.say("%v: %s", w.Call, inWords(err))
+		return
 	}
+	y.local = n
+}
+
+// sub is the subscription: in a Cluster that of the newest name.
+func (y *play) sub() *Subscriber {
+	if y.p.sub == nil {
+		return y.local.sub
+	}
+	return y.p.sub
+}
+
+// both is two inputs in a moment.
+func both(one, other input) input {
+	return func(y *play) {
+		one(y)
+		other(y)
+	}
+}
+
+// leaveAlone is what a ballot says of a name that another Client waits for.
+func leaveAlone(d time.Duration) input {
+	return func(y *play) { y.h.notBefore = y.now.Add(d) }
 }
 
 // leave ends the wait of a caller.
@@ -271,6 +324,43 @@ func (y *play) request(which string) *Request {
 	return those[number-1]
 }
 
+// share adds a lease with that MinHold to the turn of a caller.
+func share(who string, minHold time.Duration) input {
+	return func(y *play) {
+		if confirmed, ended := y.turn(who).Share(minHold); ended != nil {
+			y.say("no share: %s", inWords(ended.Err))
+		} else if !confirmed {
+			y.say("to be renewed first")
+		}
+	}
+}
+
+// warned says how many warnings there were so far.
+func warned(y *play) { y.say("%d warnings", len(y.h.warnings)) }
+
+// shutDown closes the process.
+func shutDown(y *play) {
+	y.p.Closed = true
+	calls, repeats := y.p.ShutDown(y.now)
+	y.owe("owed", calls)
+	y.owe("once more", repeats)
+}
+
+// late answers a request after that.
+func late(which string, a wire.Answer) input {
+	return func(y *play) {
+		answer(which, a)(y)
+		y.owe("owed", y.p.LateCleanups)
+		y.p.LateCleanups = nil
+	}
+}
+
+func (y *play) owe(what string, calls []driver.Call) {
+	for _, c := range calls {
+		y.say("%s: %s", what, y.words(c))
+	}
+}
+
 // granted is the answer that grants tokens from base on.
 func granted(base, size int64) wire.Answer {
 	return wire.Answer{Word: "granted", Base: base, Size: size}
@@ -291,26 +381,31 @@ func inQueue(position int64) wire.Answer {
 
 // confirmed opens the subscription.
 func confirmed(y *play) {
-	y.p.sub.wanted = true
-	y.attempt = y.p.sub.OnBegin(y.now)
-	y.p.sub.OnConfirm(y.now)
+	subscribing(y)
+	y.sub().OnConfirm(y.now)
 	y.due()
 }
 
+// subscribing sends SUBSCRIBE.
+func subscribing(y *play) {
+	y.sub().wanted = true
+	y.attempt = y.sub().OnBegin(y.now)
+}
+
 // broken ends it.
-func broken(y *play) { y.p.sub.OnBreak(errNetwork, y.now) }
+func broken(y *play) { y.sub().OnBreak(errNetwork, y.now) }
 
 // pushed is a push about an id.
 func pushed(kind, id string) input {
 	return func(y *play) {
-		y.p.sub.OnPush(y.attempt, wire.Push{Kind: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
+		y.sub().OnPush(y.attempt, wire.Push{Kind: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
 	}
 }
 
 // grantPushed is a grant of tokens from base on, so long after the answer of inQueue.
 func grantPushed(id string, base, size int64, after time.Duration) input {
 	return func(y *play) {
-		y.p.sub.OnPush(y.attempt, wire.Push{
+		y.sub().OnPush(y.attempt, wire.Push{
 			Kind: "grant", ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
 		}, y.now)
 	}

@@ -3,10 +3,28 @@ package machine
 import (
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
+
+// behind is the answer that queues behind a holder.
+func behind(holder string, pttl time.Duration) wire.Answer {
+	a := inQueue(0)
+	a.Holder, a.PTTL = holder, pttl
+	return a
+}
+
+// placed is the answer that queues at that position.
+func placed(position int64, pttl time.Duration) wire.Answer {
+	a := inQueue(position)
+	a.PTTL = pttl
+	return a
+}
 
 // Rule 6: pushes are never trusted alone, except a grant.
 func TestRulePushesAreNotTrusted(t *testing.T) {
+	handedOver := placed(9, 5*time.Second)
+	handedOver.PollIn = time.Second
 	perform(t, []scene{
 		{name: "a grant counts for two seconds, and is renewed in that time", beats: []beat{
 			{confirmed, ""},
@@ -35,6 +53,13 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
+		{name: "behind a recall no request waits for others", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{both(pushed("recall", "#1"), release("a")), "a ends: released; unlock #1"},
+			{func(y *play) { y.say("contended: %v", y.request("unlock").MayBeContended()) }, "contended: true"},
+		}},
 		{name: "the head asks at the time that the push says", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
@@ -48,6 +73,57 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", inQueue(9)), ""},
 			{pushed("front", "#1"), ""},
+			{wait(2001 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "a lost one: it asks when the lock key expires", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", behind(another, 5*time.Second)), ""},
+			{wait(5001 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "and 50 ms later for each in front", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", placed(100, time.Second)), ""},
+			{wait(6001 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "near the front it does not trust the ttl", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", placed(15, 15*time.Second)), ""},
+			{wait(3651 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "if it has just handed over, it polls as the head does", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", handedOver), ""},
+			{wait(5001 * time.Millisecond), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "without a subscription it polls", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", heldByAnother()), "listen"},
+			{broken, "lock #1"},
+			{answer("lock", heldByAnother()), ""},
+			{wait(99 * time.Millisecond), ""},
+			{wait(151 * time.Millisecond), "lock #1"},
+		}},
+		{name: "a holder that sends no push is polled", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", behind("foreign", 15*time.Second)), ""},
+			{pushed("head", "#1"), ""},
+			{wait(250 * time.Millisecond), "lock #1 wait 70"},
+		}},
+		{name: "a push overtakes the answer", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{pushed("head", "#1"), ""},
+			{answer("lock", inQueue(0)), ""},
 			{wait(2001 * time.Millisecond), ""},
 			{wait(12 * time.Millisecond), "lock #1 wait 70"},
 		}},
@@ -122,6 +198,7 @@ func TestRuleForgottenSubscription(t *testing.T) {
 			{later(2 * time.Second), ""},
 			{confirmed, ""},
 			{answer("lock", deaf), ""},
+			{wait(1100 * time.Millisecond), "lock #1 wait 70"},
 		}},
 		{name: "an id that was inserted twice", beats: []beat{
 			{confirmed, ""},
@@ -138,6 +215,23 @@ func TestRuleForgottenSubscription(t *testing.T) {
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", inQueue(0)), ""},
 			{pushed("missed", "#1"), "lock #1 wait 70"},
+			{answer("lock", inQueue(0)), ""},
+		}},
+		{name: "a poll that is late by a freeze", beats: []beat{
+			{confirmed, ""},
+			{wait(time.Second), ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{sleep(20 * time.Second), "lock #1 wait 70"},
+			{answer("lock", inQueue(0)), ""},
+		}},
+		{name: "a grant that was over when it came", beats: []beat{
+			{confirmed, ""},
+			{wait(time.Second), ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{later(5 * time.Second), ""},
+			{grantPushed("#1", 1, 8, 0), "lock #1 wait 70"},
 			{answer("lock", inQueue(0)), ""},
 		}},
 	})

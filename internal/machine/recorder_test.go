@@ -18,17 +18,24 @@ type recorder struct {
 	warnings  []string
 	listening map[*Subscriber]bool
 	details   int
+	notBefore clock.Instant
 }
 
 // newTestProcess is a process with a recorder. It has a queue, and chance that repeats itself.
 func newTestProcess(s Settings) (*Process, *recorder) {
+	s.Queue = true
+	return newQuorumProcess(s)
+}
+
+// newQuorumProcess is one without a queue.
+func newQuorumProcess(s Settings) (*Process, *recorder) {
 	if s.TTL == 0 {
 		s.TTL = 15 * time.Second
 	}
 	if s.Prefix == "" {
 		s.Prefix = "holdfast:"
 	}
-	s.Queue, s.Events = true, true
+	s.Events = true
 	if s.SendsOnce == nil {
 		s.SendsOnce = func() bool { return false }
 	}
@@ -40,7 +47,7 @@ func newTestProcess(s Settings) (*Process, *recorder) {
 }
 
 func (h *recorder) Send(r *Request)                { h.sent = append(h.sent, r) }
-func (h *recorder) NotBefore(string) clock.Instant { return 0 }
+func (h *recorder) NotBefore(string) clock.Instant { return h.notBefore }
 func (h *recorder) Deliver(w *Waiter, o Outcome)   { h.outcomes[w] = o }
 func (h *recorder) Answer(about any, err error)    { h.answers[about] = err }
 func (h *recorder) Done(what any)                  { h.dones[what] = true }

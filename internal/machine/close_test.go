@@ -1,0 +1,84 @@
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// What Close owes to Redis.
+func TestClose(t *testing.T) {
+	short := Waiter{Call: "a", MinHold: 5 * time.Second}
+	perform(t, []scene{
+		{name: "what is held is unlocked, and nothing is sent later", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), "listen"},
+			{shutDown, "b: closed; a ends: lost: closed; owed: unlock #1"},
+			{wait(10 * time.Second), ""},
+			{enter("c"), "c: closed"},
+		}},
+		{name: "what waits is cancelled", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", inQueue(0)), ""},
+			{shutDown, "a: closed; owed: cancel #1"},
+		}},
+		{name: "a lock that is answered later is undone", beats: []beat{
+			{enter("a"), "lock #1"},
+			{shutDown, "a: closed; owed: cancel #1"},
+			{late("lock", granted(1, 8)), "owed: cancel #1"},
+		}},
+		{name: "so is what an unlock queued", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{pushed("recall", "#1"), ""},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{shutDown, "b: closed; release of a: unknown; owed: unlock #1; owed: cancel #2"},
+			{late("unlock", inQueue(0)), "owed: cancel #2"},
+		}},
+		{name: "what is over is unlocked", beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
+			{shutDown, "owed: unlock #1"},
+		}},
+		{name: "MinHold still applies", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(time.Second), ""},
+			{shutDown, "a ends: lost: closed; owed: cooldown #1 4000"},
+		}},
+		{name: "what was exported is left alone", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{grantPushed("#1", 1, 8, 0), "a gets 1"},
+			{export("a"), "a ends: lost: exported; the last token is 8"},
+			{shutDown, ""},
+			{late("lock", granted(9, 8)), ""},
+		}},
+		{name: "a term that ends is announced", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, beats: []beat{
+			{enter("a"), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{shutDown, "a ends: lost: closed; owed: unlock #1; owed: election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
+		}},
+		{name: "a cleanup goes out again, unless it was answered", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{leave("a"), "cancel #1"},
+			{shutDown, "owed: cancel #1"},
+		}},
+		{name: "one that was answered may go out once more", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{wait(2 * time.Second), ""},
+			{fail("lock", wire.ErrNoAnswer), ""},
+			{leave("a"), "cancel #1"},
+			{answer("cancel", released()), ""},
+			{shutDown, "once more: cancel #1"},
+		}},
+	})
+}
