@@ -178,7 +178,7 @@ func TestSharedKinds(t *testing.T) {
 			{answer("shared_renew", renewed()), "smaller"},
 			{release("a"), "a ends: released; shared_unlock #2 #1"},
 			{pushed("grant", "#1"), ""},
-			{answer("shared_unlock", released()), "shared_unlock #1; release of a: ok"},
+			{answer("shared_unlock", released()), "release of a: ok; shared_unlock #1"},
 		}},
 		{name: "and afterwards", kind: permits, beats: []beat{
 			{confirmed, ""},

@@ -219,12 +219,15 @@ func (l listener) Listen(s *Subscriber, again bool) {
 
 // inWords is an error in few words.
 func inWords(err error) string {
-	for sentinel, words := range map[error]string{
-		nil: "ok", wire.ErrReleased: "released", wire.ErrUnreachable: "unreachable", wire.ErrUnknown: "unknown", wire.ErrClosed: "closed",
-		ErrOneByOne: "one by one",
+	for _, known := range []struct {
+		sentinel error
+		words    string
+	}{
+		{nil, "ok"}, {wire.ErrReleased, "released"}, {wire.ErrUnreachable, "unreachable"}, {wire.ErrUnknown, "unknown"}, {wire.ErrClosed, "closed"},
+		{ErrOneByOne, "one by one"},
 	} {
-		if errors.Is(err, sentinel) {
-			return words
+		if errors.Is(err, known.sentinel) {
+			return known.words
 		}
 	}
 	return err.Error()
@@ -247,12 +250,10 @@ func (y *play) enter(w *Waiter) { y.enterName("n", w) }
 
 func (y *play) enterName(name string, w *Waiter) {
 	y.waiters[w.Call.(string)] = w
-	n, err := y.p.Enter(name, y.kind, w, y.now)
-	if err != nil {
+	if _, err := y.p.Enter(name, y.kind, w, y.now); err != nil {
 		y.say("%v: %s", w.Call, inWords(err))
-		return
 	}
-	y.local = n
+	y.local = w.Local
 }
 
 // sub is the subscription: in a Cluster that of the newest name.
