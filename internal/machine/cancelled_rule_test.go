@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Rule 3: what is given up is cancelled.
+// Rule 3: an id that is given up is cancelled.
 func TestRuleGivenUpIsCancelled(t *testing.T) {
 	queuedBy := func(holder string) wire.Answer {
 		a := inQueue(0)
@@ -92,7 +92,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 					answer("cancel", released())(y)
 					wait(65 * time.Second)(y)
 				}
-				y.heard = []string{fmt.Sprint("cancelled ", strings.Count(strings.Join(y.heard, ";"), "cancel"), " times more")}
+				y.calls = []string{fmt.Sprint("cancelled ", strings.Count(strings.Join(y.calls, ";"), "cancel"), " times more")}
 			}, "cancelled 7 times more"},
 		}},
 		{name: "a lock that failed in the network does not", beats: []beat{

@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// What Close owes to Redis.
+// Close returns the calls that clean up in Redis.
 func TestClose(t *testing.T) {
 	short := Waiter{Call: "a", MinHold: 5 * time.Second}
 	perform(t, []scene{
-		{name: "what is held is unlocked, and nothing is sent later", beats: []beat{
+		{name: "a held name is unlocked, and nothing is sent later", beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{enter("b"), "listen"},
@@ -19,7 +19,7 @@ func TestClose(t *testing.T) {
 			{wait(10 * time.Second), ""},
 			{enter("c"), "c: closed"},
 		}},
-		{name: "what waits is cancelled", beats: []beat{
+		{name: "a queued id is cancelled", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", inQueue(0)), ""},
@@ -30,7 +30,7 @@ func TestClose(t *testing.T) {
 			{shutDown, "a: closed; owed: cancel #1"},
 			{late("lock", granted(1, 8)), "owed: cancel #1"},
 		}},
-		{name: "so is what an unlock queued", beats: []beat{
+		{name: "so is an id that an unlock queued", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
@@ -40,7 +40,7 @@ func TestClose(t *testing.T) {
 			{shutDown, "b: closed; release of a: unknown; owed: unlock #1; owed: cancel #2"},
 			{late("unlock", inQueue(0)), "owed: cancel #2"},
 		}},
-		{name: "what is over is unlocked", beats: []beat{
+		{name: "a lease that is over is unlocked", beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
@@ -52,7 +52,7 @@ func TestClose(t *testing.T) {
 			{later(time.Second), ""},
 			{shutDown, "a ends: lost: closed; owed: cooldown #1 4000"},
 		}},
-		{name: "what was exported is left alone", beats: []beat{
+		{name: "an exported id is left alone", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{grantPushed("#1", 1, 8, 0), "a gets 1"},

@@ -129,7 +129,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{enter("thief"), "take #2"},
 			{answer("take", granted(9, 8)), "a ends: lost: stolen; lock #3 wait 0; thief gets 9"},
 		}},
-		{name: "what was stolen does not linger", settings: Settings{Linger: time.Hour}, kind: take, beats: []beat{
+		{name: "a stolen name does not linger", settings: Settings{Linger: time.Hour}, kind: take, beats: []beat{
 			{enter("a"), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
 			{answer("take", granted(9, 8)), "a gets 9"},
 			{release("a"), "a ends: released; unlock #1"},
@@ -184,7 +184,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{wait(20 * time.Millisecond), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
 			{answer("adopt", granted(9, 8)), "a gets 9"},
 		}},
-		{name: "what is to be adopted was revoked", kind: adopt, beats: []beat{
+		{name: "the exported lease was revoked", kind: adopt, beats: []beat{
 			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
 			{answer("adopt", revocation), "a: lost: revoked"},
 		}},

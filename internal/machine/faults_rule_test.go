@@ -72,14 +72,14 @@ func TestRuleWaitReplicas(t *testing.T) {
 			{grantPushed("#1", 1, 8, 0), "renew #1 4096"},
 			{acked(1, block(9, 64)), "a gets 9"},
 		}},
-		{name: "too few replicas are an error for all who wait", settings: replicated, beats: []beat{
+		{name: "too few replicas are an error for all waiters", settings: replicated, beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{enter("b"), ""},
 			{answer("lock", granted(1, 8)), "renew #1 4096"},
 			{acked(0, block(9, 64)), "a: too few replicas; b: too few replicas; unlock #1"},
 		}},
-		{name: "what is held is renewed until its deadline", settings: replicated, beats: []beat{
+		{name: "a held name is renewed until its deadline", settings: replicated, beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", granted(1, 8)), "renew #1 4096"},
 			{acked(1, block(9, 64)), "a gets 9"},

@@ -55,7 +55,7 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{later(3 * time.Second), ""},
 			{grantPushed("#1", 1, 8, time.Hour), "lock #1 wait 70"},
 		}},
-		{name: "what is over is not revived", beats: []beat{
+		{name: "a tenure that is over is not revived", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
@@ -70,7 +70,7 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{later(15 * time.Second), ""},
 			{grantPushed("#1", 9, 8, 15*time.Second), "a ends: lost: expired"},
 		}},
-		{name: "what was left is cancelled again", beats: []beat{
+		{name: "an id that was released is cancelled again", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},

@@ -2,7 +2,7 @@ package machine
 
 import "testing"
 
-// Whatever is held is counted, and nothing else.
+// The schedule counts the tenures that are held.
 func TestWhatIsHeldIsCounted(t *testing.T) {
 	p, _ := newTestProcess(Settings{})
 	held := func(about string, want int) {

@@ -68,7 +68,7 @@ func TestSharedKinds(t *testing.T) {
 			{pushed("recall", "#1"), ""},
 			{release("a"), "a ends: released; shared_unlock #1"},
 		}},
-		{name: "what is given up is taken out", kind: permits, beats: []beat{
+		{name: "an id that is given up is taken out", kind: permits, beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "shared_lock #1 10 wait 0"},
 			{leave("a"), "shared_unlock #1"},
@@ -314,7 +314,7 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// Elections: a candidate, its term and what it announces.
+// Elections: a candidate, its term and its announcements.
 func TestElections(t *testing.T) {
 	candidate := func(p *Process) *Kind { return p.CandidateKind("first") }
 	elected := func(y *play) { y.p.Elected(y.turn("a"), y.now) }

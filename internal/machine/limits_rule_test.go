@@ -232,7 +232,7 @@ func TestRuleNoRenew(t *testing.T) {
 			{fail("held", errNetwork), ""},
 			{wait(20 * time.Millisecond), "held #1"},
 		}},
-		{name: "an answer to what was sent before the reason is not enough", kind: fixed, beats: []beat{
+		{name: "an answer to a question of before is not enough", kind: fixed, beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},

@@ -25,26 +25,26 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 	}
 }
 
-// Ids of a name share a line while the name is in use. Of a name that is not in use nothing
-// is kept, and never of more names than there is room for.
+// The remembered ids of a name share one local name while the name is in use. An unused name is
+// forgotten, and the number of names is bounded.
 func TestRememberedNamesAreForgotten(t *testing.T) {
 	p, _ := newTestProcess(Settings{})
-	bare := func(name string, at time.Duration) *Name {
+	local := func(name string, at time.Duration) *Name {
 		return (&Name{p: p, Name: name, Kind: p.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
-	used, once := bare("used", 0), bare("once", 0)
+	used, once := local("used", 0), local("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
-		if bare("used", at) != used {
-			t.Fatalf("a name in use has another line after %v", at)
+		if local("used", at) != used {
+			t.Fatalf("a name in use has another local name after %v", at)
 		}
 	}
-	if bare("once", 5*time.Minute) == once {
-		t.Error("a name that was not used for minutes has its old line")
+	if local("once", 5*time.Minute) == once {
+		t.Error("a name that was not used for minutes has its old local name")
 	}
 	for i := range 3 << 10 {
-		bare(fmt.Sprint(i), 5*time.Minute)
+		local(fmt.Sprint(i), 5*time.Minute)
 	}
 	if n := p.remembered.Len(); n > 2<<10 {
-		t.Errorf("%d are kept, want %d at most", n, 2<<10)
+		t.Errorf("%d are remembered, want %d at most", n, 2<<10)
 	}
 }

@@ -46,7 +46,7 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 			{later(14900 * time.Millisecond), ""},
 			{answer("unlock", taken), "release of a: ok"},
 		}},
-		{name: "what unlock answers is sent again", settings: once, beats: []beat{
+		{name: "after \"again\" it is sent once more", settings: once, beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{release("a"), "a ends: released; unlock #1"},

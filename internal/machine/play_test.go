@@ -14,15 +14,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// A play is a process whose inputs a test gives, one after the other, on a clock that the test moves.
-// Its tables say what the host is asked for after each, in words: ids are numbered as they appear,
-// waiters and their turns have the names that the test gives them.
+// A play gives a process one input after the other, on a clock that the test moves. Its tables
+// have the calls of the host after each input, in words. Ids are numbered as they appear. Waiters
+// and their turns have the names that the test gives them.
 type play struct {
 	t       *testing.T
 	p       *Process
 	h       *recorder
 	now     clock.Instant
-	kind    *Kind // that those who enter ask with; nil: that of the process
+	kind    *Kind // of the waiters that enter; nil: that of the process
 	attempt int   // of the subscription
 	ids     []string
 	waiters map[string]*Waiter
@@ -30,19 +30,19 @@ type play struct {
 	tenure  *Tenure    // the first, where a test follows it
 	all     []*Request // sent so far
 	setOff  int        // how many of them have left
-	heard   []string   // since the last input
+	calls   []string   // since the last input
 }
 
-// An input is what happens to the process.
+// An input is an event for the process.
 type input func(y *play)
 
-// A beat is an input and what the host is then asked for, parted by "; ".
+// A beat is an input and the calls of the host after it, separated by "; ".
 type beat struct {
 	in  input
 	out string
 }
 
-// A scene is a process of its own and what happens to it.
+// A scene is a process and its inputs, with the calls of the host after each.
 type scene struct {
 	name     string
 	settings Settings
@@ -92,15 +92,15 @@ func playOf(t *testing.T, p *Process, h *recorder) *play {
 	return y
 }
 
-// after is what the host is asked for after an input.
+// after returns the calls of the host after an input.
 func (y *play) after(in input) string {
-	y.heard = nil
+	y.calls = nil
 	in(y)
 	y.setOut()
-	return strings.Join(y.heard, "; ")
+	return strings.Join(y.calls, "; ")
 }
 
-// setOut is what a pipeline does that takes the renewals which wait for it.
+// setOut sends the renewals that wait for a pipeline.
 func (y *play) setOut() {
 	for _, r := range y.all[y.setOff:] {
 		if r.Unsent && !r.MarkSent(y.now) {
@@ -110,9 +110,9 @@ func (y *play) setOut() {
 	y.setOff = len(y.all)
 }
 
-// say notes what the host was asked for.
+// say notes a call of the host.
 func (y *play) say(format string, about ...any) {
-	y.heard = append(y.heard, fmt.Sprintf(format, about...))
+	y.calls = append(y.calls, fmt.Sprintf(format, about...))
 }
 
 // known numbers an id, as it appears first.
@@ -159,7 +159,7 @@ func (y *play) whose(u *Turn) string {
 	return "nobody"
 }
 
-// listener says what the recorder is asked for.
+// listener notes the calls of the host.
 type listener struct {
 	*recorder
 	y *play
@@ -234,16 +234,16 @@ func inWords(err error) string {
 }
 
 // enter adds a waiter with that label. If the label begins with "try", it does not wait for a holder.
-func enter(who string) input {
-	return func(y *play) { y.enter(&Waiter{Call: who, Try: strings.HasPrefix(who, "try")}) }
+func enter(caller string) input {
+	return func(y *play) { y.enter(&Waiter{Call: caller, Try: strings.HasPrefix(caller, "try")}) }
 }
 
 // enterAs makes a caller wait that asks for more.
 func enterAs(w Waiter) input { return func(y *play) { y.enter(&w) } }
 
 // enterAt makes a caller wait for another name than "n".
-func enterAt(name, who string) input {
-	return func(y *play) { y.enterName(name, &Waiter{Call: who}) }
+func enterAt(name, caller string) input {
+	return func(y *play) { y.enterName(name, &Waiter{Call: caller}) }
 }
 
 func (y *play) enter(w *Waiter) { y.enterName("n", w) }
@@ -272,27 +272,27 @@ func both(one, other input) input {
 	}
 }
 
-// leaveAlone is what a ballot says of a name that another Client waits for.
+// leaveAlone makes the process wait so long before it asks for a name: another Client waits for it.
 func leaveAlone(d time.Duration) input {
 	return func(y *play) { y.h.notBefore = y.now.Add(d) }
 }
 
 // leave ends the wait of a caller.
-func leave(who string) input {
+func leave(caller string) input {
 	return func(y *play) {
-		if t := y.p.Abandon(y.waiters[who], y.now); t != nil {
+		if t := y.p.Abandon(y.waiters[caller], y.now); t != nil {
 			y.p.AwaitRemoval(t)
 		}
 	}
 }
 
 // release releases the turn of a caller.
-func release(who string) input { return func(y *play) { y.p.Release(y.turn(who), y.now) } }
+func release(caller string) input { return func(y *play) { y.p.Release(y.turn(caller), y.now) } }
 
-func (y *play) turn(who string) *Turn {
-	u := y.h.outcomes[y.waiters[who]].Turn
+func (y *play) turn(caller string) *Turn {
+	u := y.h.outcomes[y.waiters[caller]].Turn
 	if u == nil {
-		y.t.Fatalf("%s has no turn", who)
+		y.t.Fatalf("%s has no turn", caller)
 	}
 	return u
 }
@@ -326,9 +326,9 @@ func (y *play) request(which string) *Request {
 }
 
 // share adds a lease with that MinHold to the turn of a caller.
-func share(who string, minHold time.Duration) input {
+func share(caller string, minHold time.Duration) input {
 	return func(y *play) {
-		if confirmed, ended := y.turn(who).Share(minHold); ended != nil {
+		if confirmed, ended := y.turn(caller).Share(minHold); ended != nil {
 			y.say("no share: %s", inWords(ended.Err))
 		} else if !confirmed {
 			y.say("to be renewed first")
@@ -439,7 +439,7 @@ func (y *play) due() {
 
 var errNetwork = errors.New("connection reset")
 
-// later moves the clock, but fires nothing: what comes next was on its way all the time.
+// later moves the clock, but fires no timer: the next input was on its way all the time.
 func later(d time.Duration) input { return func(y *play) { y.now = y.now.Add(d) } }
 
 // released is the answer of unlock and of cancel.

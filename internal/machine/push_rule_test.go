@@ -35,7 +35,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{answer("renew", renewed()), ""},
 			{sleep(4 * time.Second), ""},
 		}},
-		{name: "a recall serves who waits here, and the answer of unlock decides", beats: []beat{
+		{name: "a recall serves the local waiters, and the answer of unlock decides", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
@@ -147,7 +147,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{broken, ""},
 			{confirmed, "lock #1 wait 70"},
 		}},
-		{name: "and after an answer to what was sent before that", beats: []beat{
+		{name: "and after the answer to an older lock", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 			{later(time.Millisecond), ""},
@@ -191,7 +191,7 @@ func TestRuleForgottenSubscription(t *testing.T) {
 			{later(time.Second), ""},
 			{wait(time.Millisecond), "lock #1 wait 70; listen again"},
 		}},
-		{name: "what was sent before the confirmation says nothing", beats: []beat{
+		{name: "a lock that is older than the confirmation says nothing", beats: []beat{
 			{enter("a"), "lock #1"},
 			{answer("lock", heldByAnother()), "listen"},
 			{confirmed, "lock #1 wait 0"},

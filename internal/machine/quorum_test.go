@@ -26,7 +26,7 @@ func TestQuorum(t *testing.T) {
 			{leave("a"), "cancel #1"},
 			{answer("lock", granted(1, 8)), ""},
 		}},
-		{name: "a tenure serves those who wait when it is granted", quorum: true, beats: []beat{
+		{name: "a tenure serves the waiters of its grant", quorum: true, beats: []beat{
 			{enter("a"), "lock #1 wait 0"},
 			{enter("b"), ""},
 			{answer("lock", granted(1, 8)), "a gets 1"},
@@ -51,7 +51,7 @@ func TestQuorum(t *testing.T) {
 			{enter("try"), ""},
 			{wait(50 * time.Millisecond), "lock #1"},
 		}},
-		{name: "and who waits behind a release", quorum: true, beats: []beat{
+		{name: "and so does a waiter behind a release", quorum: true, beats: []beat{
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{enter("b"), ""},

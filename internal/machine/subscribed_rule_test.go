@@ -18,7 +18,7 @@ func TestRuleSubscribedBeforeItWaits(t *testing.T) {
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 		}},
-		{name: "who does not wait needs none", beats: []beat{
+		{name: "a try needs none", beats: []beat{
 			{enter("try"), "lock #1"},
 			{answer("lock", heldByAnother()), "try: held by another"},
 		}},

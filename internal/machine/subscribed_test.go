@@ -28,7 +28,7 @@ func listened(t *testing.T, names int, semaphores bool) (p *Process, h *recorder
 	return p, h, all
 }
 
-// A subscription that begins, is confirmed or breaks looks at the lines of its own name
+// A subscription that begins, is confirmed or breaks visits the local names of its own name
 // only: thousands may break at once, and each holds the Client's mutex meanwhile.
 func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 	for what, semaphores := range map[string]bool{"mutexes": false, "semaphores": true} {
@@ -36,22 +36,22 @@ func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 			const names = 100
 			p, _, all := listened(t, names, semaphores)
 			for key := range p.names {
-				p.names[key] = nil // who looks at it panics
+				p.names[key] = nil // a visit panics
 			}
 			defer func() {
 				if recover() != nil {
-					t.Error("it looks at the lines of other names")
+					t.Error("it visits other names")
 				}
 			}()
 			for _, n := range all {
 				visits := 0
 				for own := range n.sub.names() {
 					if visits++; own.Name != n.Name {
-						t.Errorf("%s is told of the subscription of %s", own.Name, n.Name)
+						t.Errorf("%s is visited by the subscription of %s", own.Name, n.Name)
 					}
 				}
 				if want := len(all) / names; visits != want {
-					t.Fatalf("%s: %d lines are told of its subscription, want %d", n.Name, visits, want)
+					t.Fatalf("%s: its subscription visits %d local names, want %d", n.Name, visits, want)
 				}
 			}
 		})
@@ -68,15 +68,15 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	first.sub.open()
 	first.forget(1)
 	if !h.listening[first.sub] || len(p.sharedSubs) != 1 {
-		t.Error("a subscription ended while somebody listened")
+		t.Error("a subscription closed while a name used it")
 	}
 	for n := range last.sub.names() {
 		if n != last {
-			t.Error("a name that is forgotten still listens")
+			t.Error("a forgotten name still uses it")
 		}
 	}
 	last.forget(2)
 	if h.listening[last.sub] || len(p.sharedSubs) != 0 {
-		t.Error("a subscription outlives those who listened")
+		t.Error("a subscription outlives its names")
 	}
 }

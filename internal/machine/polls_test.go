@@ -10,7 +10,7 @@ import (
 )
 
 // What ten thousand waiting Clients ask of Redis grows with the logarithm of their
-// number: 20/s x ln(1 + n x 50 ms / PTTL), and a little for the early looks near the
+// number: 20/s x ln(1 + n x 50 ms / PTTL), and a little for the early polls near the
 // front, see docs/protocol.md.
 func TestManyWaitersAskSeldom(t *testing.T) {
 	const n = 10_000
@@ -38,14 +38,14 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 			const steps = 16 // of what is left: between two renewals, which are a third of the ttl apart
 			for i := range steps {
 				left := way.ttl - way.ttl/3*time.Duration(i)/steps
-				look := 2*time.Second - 667*time.Millisecond*time.Duration(i)/steps // of a head that asks as often
+				pollIn := 2*time.Second - 667*time.Millisecond*time.Duration(i)/steps // of a head that asks as often
 				if k == 0 {
-					look = 667 * time.Millisecond
+					pollIn = 667 * time.Millisecond
 				}
 				if !way.shared {
-					look = 0 // it has not handed over
+					pollIn = 0 // it has not handed over
 				}
-				sleeps += local.nextPoll(wire.Answer{Word: "queued", Holder: holder, PTTL: left, PollIn: look, Position: k}, false, 1).Seconds()
+				sleeps += local.nextPoll(wire.Answer{Word: "queued", Holder: holder, PTTL: left, PollIn: pollIn, Position: k}, false, 1).Seconds()
 			}
 			rate += steps / sleeps
 		}
