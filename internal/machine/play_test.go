@@ -431,7 +431,14 @@ func sleep(d time.Duration) input {
 }
 
 func (y *play) due() {
-	for t := y.p.Schedule.Due(y.now); t != nil; t = y.p.Schedule.Due(y.now) {
+	for n := 0; ; n++ {
+		t := y.p.Schedule.Due(y.now)
+		if t == nil {
+			break
+		}
+		if n > 1000 {
+			y.t.Fatal("timers fire again and again")
+		}
 		t.Fire(y.now)
 	}
 	y.setOut()

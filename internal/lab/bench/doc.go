@@ -11,7 +11,7 @@
 //	make bench-quick   # seconds, figures of little worth
 //	make bench-check   # that nothing got slower than the committed figures
 //	go run ./internal/lab/bench/cmd -run B4 -who 'holdfast|redislock' -rounds 3
-//	go run ./internal/lab/bench/cmd -run '^F' -save # the family anew, other figures stay
+//	go run ./internal/lab/bench/cmd -run '^F' -save # the family again, other figures stay
 //
 // A cell is one contender in one workload. It runs in processes of its own, the
 // benchmark's binary executed again: none for two contenders, so that nothing

@@ -83,7 +83,7 @@ func TestClientLeavesAChangingKey(t *testing.T) {
 }
 
 // A key that had an expiry in between was not an orphan all the time: the count
-// begins anew. (Many an old client has one value for all.)
+// begins again. (Many an old client has one value for all.)
 func TestClientCountsAnOrphanAgain(t *testing.T) {
 	t.Parallel()
 	const name, repair = "interrupted", 2 * time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// prompt is in which time a lost subscription is noticed and made anew, at least
+// prompt is in which time a lost subscription is noticed and made again, at least
 // one time in three: the machine may be busy.
 const prompt = 50 * time.Millisecond
 

@@ -254,7 +254,7 @@ func TestQuorumScriptRestarted(t *testing.T) {
 	n.expect("no vote", n.lock(voterA, n.now()))
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
 	if got := n.server.MustDo(t, "GET", keyM); got != first {
-		t.Errorf("marker: got %s, want %s: the minute does not begin anew", got, first)
+		t.Errorf("marker: got %s, want %s: the minute does not begin again", got, first)
 	}
 	n.server.MustDo(t, "DEL", "L")
 	n.expect("no vote", n.lock(voterB, n.now()))

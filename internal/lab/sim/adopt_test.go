@@ -182,7 +182,7 @@ func TestAdoptByTwo(t *testing.T) {
 	})
 }
 
-// What nobody adopts ends by the exporter's ttl, which begins anew with Export,
+// What nobody adopts ends by the exporter's ttl, which begins again with Export,
 // and the line goes on.
 func TestNobodyAdopts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -384,7 +384,7 @@ func TestAdoptLostBeforeItBegins(t *testing.T) {
 }
 
 // locksAgain makes each lock of the first process run once more, later: of an id that it
-// has exported by then that is a ghost.
+// has exported by then that is a stale id.
 func (s stage) locksAgain(after time.Duration) {
 	s.on(func(step sim.Step, f *sim.Fate) {
 		if step.Kind == "lock" && step.Process == 0 {
@@ -396,12 +396,12 @@ func (s stage) locksAgain(after time.Duration) {
 func (s stage) wantStaleID(name string) {
 	s.t.Helper()
 	if lock, _ := s.left(name); !lock {
-		s.t.Fatal("there is no ghost: the test shows nothing")
+		s.t.Fatal("there is no stale id: the test shows nothing")
 	}
 }
 
 // A late duplicate of the exporter's lock makes the exported id the holder once
-// more, when who adopted has released: nobody adopts that ghost.
+// more, when who adopted has released: nobody adopts that stale id.
 func TestAdoptedStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)

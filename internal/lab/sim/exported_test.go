@@ -135,7 +135,7 @@ func TestExportedIsRevoked(t *testing.T) {
 }
 
 // What another process has adopted can't be renewed or released by its text, also
-// when the lock key is a ghost of it.
+// when the lock key is a stale id of it.
 func TestExportedThatWasAdopted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
@@ -153,7 +153,7 @@ func TestExportedThatWasAdopted(t *testing.T) {
 	})
 }
 
-// A ghost of an exported id, after somebody else had the name, is no hold: its
+// A stale id of an exported id, after somebody else had the name, is no hold: its
 // token is too low.
 func TestExportedStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -384,7 +384,7 @@ func TestFrozenHolderIsNotProlonged(t *testing.T) {
 	})
 }
 
-// A Client that goes on after it was frozen has its places anew, and knows why: it does
+// A Client that goes on after it was frozen has its places again, and knows why: it does
 // not take its subscription for broken, which would make its waiters dead for a moment.
 func TestFrozenKeepsItsSubscription(t *testing.T) {
 	for kind, wait := range kinds {
@@ -402,7 +402,7 @@ func TestFrozenKeepsItsSubscription(t *testing.T) {
 				subscribed := s.subscriptions(1)
 				time.Sleep(25 * time.Second)
 				if *subscribed > 0 {
-					t.Error("it subscribed anew")
+					t.Error("it subscribed again")
 				}
 				got.release()
 				s.soon("one", one, lookAfter).release()
@@ -426,7 +426,7 @@ func TestLateLookKeepsItsSubscription(t *testing.T) {
 		p1.Leap(30 * time.Second)
 		time.Sleep(3 * time.Second) // a Client that only waits looks at the clock every 2 s
 		if n := s.Do("ZCARD", queue); n != int64(1) || *subscribed > 0 {
-			t.Errorf("%v in the queue, subscribed anew %d times; want its place, and the subscription as it was", n, *subscribed)
+			t.Errorf("%v in the queue, subscribed again %d times; want its place, and the subscription as it was", n, *subscribed)
 		}
 		first.release()
 		s.soon("the next", next, lookAfter).release()

@@ -153,7 +153,7 @@ func TestPlaceAfterQueueingAgain(t *testing.T) {
 }
 
 // Who is queued again by a release that lets the name rest is heard, and has no reason
-// to subscribe anew.
+// to subscribe again.
 func TestCoolDownIsNoSilence(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -173,7 +173,7 @@ func TestCoolDownIsNoSilence(t *testing.T) {
 		s.soon("p1", third, 100*time.Millisecond).release()
 		s.Guard(func() {
 			if subscribed > 0 {
-				t.Errorf("%d subscriptions were made anew, want none", subscribed)
+				t.Errorf("%d subscriptions were made again, want none", subscribed)
 			}
 		})
 	})

@@ -48,7 +48,7 @@ func (s Step) Queues() string {
 	return gains(s.Kind, s.Args)
 }
 
-// gains is the id that a script may make a holder or a waiter, or give a stride
+// gains is the id that a script may make a holder or a waiter, or give a token block
 // to; "": none.
 func gains(script string, args []string) string {
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // travel is what calls that are under way add to an idle time: a lease counts as given
 // back before its release is sent, and as given when the answer, or the push, has come. It is
-// three steps of at most 2 ms, and one more where a Client asks anew.
+// three steps of at most 2 ms, and one more where a Client asks again.
 const travel = 8 * time.Millisecond
 
 // Waits checks L1 of all names, where nothing befell the network: how long each was idle, and

@@ -51,7 +51,7 @@ func (n *watched) before(token int64) *int64 {
 	return &n.newest
 }
 
-// fellBack: a failover lost what no replica acknowledged, strides among it. A
+// fellBack: a failover lost what no replica acknowledged, token blocks among it. A
 // token of those must not be given.
 func (w *Watch) fellBack() {
 	for name, n := range w.names {
@@ -279,7 +279,7 @@ func (w *Watch) before(call driver.Call) {
 	w.ids[gains(call.Script.Name, call.Args)] = name
 }
 
-// after notes the strides that a call reserved.
+// after notes the token blocks that a call reserved.
 func (w *Watch) after(call driver.Call, reply []string) {
 	if len(reply) == 0 {
 		return
@@ -291,7 +291,7 @@ func (w *Watch) after(call driver.Call, reply []string) {
 	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), gains(call.Script.Name, call.Args), f[1], f[2])
 }
 
-// pushed notes the stride of a grant that is on its way to a process.
+// pushed notes the token block of a grant that is on its way to a process.
 func (w *Watch) pushed(payload string) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
@@ -311,7 +311,7 @@ func (w *Watch) reserved(name, id, last, size string) {
 		watched := w.name(name)
 		for _, s := range watched.blocks {
 			if b < s.end && s.base < b+n {
-				w.broken("S2: the stride %d to %d of %s meets %d to %d of %s", b, b+n, brief(id), s.base, s.end, brief(s.id))
+				w.broken("S2: the token block %d to %d of %s meets %d to %d of %s", b, b+n, brief(id), s.base, s.end, brief(s.id))
 			}
 		}
 		watched.blocks = append(watched.blocks, tokenBlock{b, b + n, id})

@@ -152,7 +152,7 @@ func TestMultiCloseInFlight(t *testing.T) {
 	})
 }
 
-// The request runs once more, seconds after all was released: ghosts of all its
+// The request runs once more, seconds after all was released: stale ids of all its
 // names, which end when the next one asks for them.
 func TestMultiLateDuplicate(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -170,7 +170,7 @@ func TestMultiLateDuplicate(t *testing.T) {
 		m.release()
 		time.Sleep(3 * time.Second)
 		if !s.locked("a") || !s.locked("b") {
-			t.Fatal("there are no ghosts")
+			t.Fatal("there are no stale ids")
 		}
 		if next, err := s.multi(p1, time.Second, "a", "b"); err != nil {
 			t.Errorf("the next: %v", err)

@@ -111,7 +111,7 @@ func TestMultiHundredsInOrder(t *testing.T) {
 	})
 }
 
-// A name of the first hundred is lost while a later one is waited for: all begins anew.
+// A name of the first hundred is lost while a later one is waited for: all begins again.
 func TestMultiHundredsLoseOne(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 3*time.Second)

@@ -225,7 +225,7 @@ func TestMultiKeepsWhatItHas(t *testing.T) {
 }
 
 // A name is lost while the next one is waited for. Lock does not return half a
-// lease: it begins anew, and gets both.
+// lease: it begins again, and gets both.
 func TestMultiBeginsAgain(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)

@@ -122,7 +122,7 @@ func TestPushedBeforeSubscribed(t *testing.T) {
 	})
 }
 
-// A renewal that was under way when the subscription was confirmed anew.
+// A renewal that was under way when the subscription was confirmed again.
 func TestRenewalOlderThanTheSubscription(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Minute), s.process("p1", time.Minute)

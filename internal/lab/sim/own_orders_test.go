@@ -98,7 +98,7 @@ func TestOrdersOfItsOwn(t *testing.T) {
 	}
 }
 
-// The Client's own hold is stolen while callers of it wait: they ask anew.
+// The Client's own hold is stolen while callers of it wait: they ask again.
 func TestStealOfItsOwnWithWaiters(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// A lock that runs behind the release of its own id is a ghost on that node. Who made it
+// A lock that runs behind the release of its own id is a stale id on that node. Who made it
 // ends it when it sees it: with one more node down it would keep the name for a ttl.
 func TestQuorumEndsItsStaleIDs(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
@@ -25,13 +25,13 @@ func TestQuorumEndsItsStaleIDs(t *testing.T) {
 		_ = p.release(p.must(t, "n"))
 		r.sleep(2 * time.Second)
 		if r.has(1, "n") == "" {
-			t.Fatal("there is no ghost")
+			t.Fatal("there is no stale id")
 		}
 		r.cut([2]int{0, 2})
 		began := time.Now()
 		_ = p.release(p.must(t, "n"))
 		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("the name was locked after %v, want that the ghost ends at once", took)
+			t.Errorf("the name was locked after %v, want that the stale id ends at once", took)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestQuorumCloseBehindRelease(t *testing.T) {
 	}
 }
 
-// A ghost that can't be ended is tried to be where it is, and once at a time, however often
+// A stale id that can't be ended is tried to be where it is, and once at a time, however often
 // it is seen.
 func TestQuorumStaleIDIsEndedOnce(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
@@ -183,7 +183,7 @@ func TestQuorumStaleIDIsEndedOnce(t *testing.T) {
 			_ = p.release(p.must(t, "n"))
 		}
 		if seen.Load() < 100 || there.Load() > 20 || elsewhere.Load() > 2 {
-			t.Errorf("a ghost, seen %d times: %d unlocks where it is and %d elsewhere", seen.Load(), there.Load(), elsewhere.Load())
+			t.Errorf("a stale id, seen %d times: %d unlocks where it is and %d elsewhere", seen.Load(), there.Load(), elsewhere.Load())
 		}
 	})
 }

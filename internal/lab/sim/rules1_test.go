@@ -138,7 +138,7 @@ func TestLateLockWhileLeaving(t *testing.T) {
 	}
 }
 
-// Rule 3: a late duplicate of a lock leaves a ghost in the line. It ends as soon
+// Rule 3: a late duplicate of a lock leaves a stale id in the line. It ends as soon
 // as anything is heard of it.
 func TestStaleIDEndsWhenSeen(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -153,11 +153,11 @@ func TestStaleIDEndsWhenSeen(t *testing.T) {
 		s.giveUp(p1, "n", 100*time.Millisecond)
 		time.Sleep(2 * time.Second)
 		if _, waiters := s.left("n"); waiters != 1 {
-			t.Fatalf("%d waiters; want the ghost", waiters)
+			t.Fatalf("%d waiters; want the stale id", waiters)
 		}
 		next := s.waits(p2, "n")
 		holder.release()
-		s.soon("who stands behind the ghost", next, 500*time.Millisecond).release()
+		s.soon("who stands behind the stale id", next, 500*time.Millisecond).release()
 		time.Sleep(100 * time.Millisecond)
 		s.nothingLeft("n")
 	})

@@ -187,7 +187,7 @@ func TestOlderAnswerDoesNotResubscribe(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		s.Guard(func() {
 			if subscribed != 1 {
-				t.Errorf("subscribed anew %d times, want once", subscribed)
+				t.Errorf("subscribed again %d times, want once", subscribed)
 			}
 		})
 		holder.release()

@@ -76,7 +76,7 @@ func TestSharedHeadIsNotOvertaken(t *testing.T) {
 }
 
 // Nor is it by one that only tries, nor by one who waits already and whose place
-// was made anew.
+// was made again.
 func TestSharedTryDoesNotOvertake(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)

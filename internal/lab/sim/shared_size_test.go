@@ -113,7 +113,7 @@ func TestSharedSizeIsKept(t *testing.T) {
 	})
 }
 
-// A size that was lost, or makes no sense, is stored anew: what holders have counts, else
+// A size that was lost, or makes no sense, is stored again: what holders have counts, else
 // what is stated.
 func TestSharedSizeIsLost(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -61,7 +61,7 @@ func TestDowngradeBehindARenewal(t *testing.T) {
 }
 
 // While nobody knows whether it was replaced, a try of the same Client is told that the
-// former id holds the name. That is no ghost.
+// former id holds the name. That is no stale id.
 func TestDowngradeIsNoStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)

@@ -189,7 +189,7 @@ func TestClaimWindow(t *testing.T) {
 	})
 }
 
-// A fresh stride on a repeat: a lock that ran twice reserved tokens twice.
+// A fresh token block on a repeat: a lock that ran twice reserved tokens twice.
 func TestFreshTokenBlockOnARepeat(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.Twice = step.Kind == "lock" })
@@ -198,7 +198,7 @@ func TestFreshTokenBlockOnARepeat(t *testing.T) {
 		first.release()
 		second := s.lock(p0, "n")
 		if second.Token() <= first.Token()+64 {
-			t.Errorf("token %d after %d; want one above both strides of 64", second.Token(), first.Token())
+			t.Errorf("token %d after %d; want one above both token blocks of 64", second.Token(), first.Token())
 		}
 		second.release()
 	})

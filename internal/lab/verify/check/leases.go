@@ -116,7 +116,7 @@ const backoff = 1500 * time.Millisecond
 // Recovered wants that once all faults have been over for as long as the machine
 // may need, and each process has tried again, no call fails for what they did, and
 // that closing a Client went well.
-// (Replicas may have to be made anew, which takes its time.)
+// (Replicas may have to be made again, which takes its time.)
 func Recovered(s *Story, r Rules) []Violation {
 	var found []Violation
 	if s.healed == 0 || Slow(s) {

@@ -21,7 +21,7 @@ import (
 func (n *Network) CaughtUp(limit time.Duration) (time.Duration, error) {
 	const (
 		between = 250 * time.Millisecond // most often TCP sends for the second time in it
-		looks   = 2                      // that find nothing; a timer may be set anew though nothing was sent
+		looks   = 2                      // that find nothing; a timer may be set again though nothing was sent
 	)
 	var took time.Duration
 	began := time.Now()

@@ -67,7 +67,7 @@ type Topology struct {
 	Kind    Kind
 	Servers []*redistest.Server // those with data: masters, then replicas
 	Guarded *redistest.Guarded  // of Sentinel
-	Quorum  string              // quorum-id, anew with each Reset
+	Quorum  string              // a new quorum-id with each Reset
 	Clocks  []*wallclock.Clock  // of the servers, where they can be moved
 	Network *netns.Network      // between servers and clients, where these are in namespaces
 
