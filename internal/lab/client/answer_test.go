@@ -81,7 +81,7 @@ func TestLockGivenUpInFlight(t *testing.T) {
 	}
 }
 
-// A wait in line that is given up behind a dead network is taken out of the queue when
+// A wait in the queue that is given up behind a dead network is taken out of the queue when
 // the network is back.
 func TestWaitGivenUpBehindAFault(t *testing.T) {
 	const name = "waited"

@@ -45,7 +45,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		}
 	}
 	if got := server.MustDo(t, "ZCARD", labtest.QueueKey("f")); got != "0" {
-		t.Errorf("%s stand in line for f, want nobody", got)
+		t.Errorf("%s wait in the queue for f, want nobody", got)
 	}
 	for i, lease := range leases {
 		labtest.LostBy(t, lease.Err(), holdfast.Closed)
@@ -168,7 +168,7 @@ func TestCloseAfterAWaitWasGivenUp(t *testing.T) {
 		waiting.Refused(t, context.Canceled)
 		labtest.CloseWell(t, client)
 		if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
-			t.Fatalf("round %d: %s are left in line, want nobody", round, got)
+			t.Fatalf("round %d: %s are left in the queue, want nobody", round, got)
 		}
 	}
 	labtest.GiveBack(t, lease)
@@ -192,7 +192,7 @@ func TestCloseAfterAnOutage(t *testing.T) {
 	proxy.Pass()
 	labtest.CloseWell(t, client)
 	if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
-		t.Errorf("%s are left in line, want nobody", got)
+		t.Errorf("%s are left in the queue, want nobody", got)
 	}
 	labtest.GiveBack(t, lease)
 }
@@ -227,7 +227,7 @@ func TestCloseWhileItReleases(t *testing.T) {
 		third.Refused(t, holdfast.ErrClosed)
 		turn := next.Lease(t)
 		if got := server.MustDo(t, "ZCARD", labtest.QueueKey(name)); got != "0" {
-			t.Fatalf("round %d: %s are left in line, want nobody", round, got)
+			t.Fatalf("round %d: %s are left in the queue, want nobody", round, got)
 		}
 		labtest.GiveBack(t, turn)
 		if !labtest.Gone(t, server, name) {

@@ -74,7 +74,7 @@ func TestEventsOfAHandOver(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	labtest.GiveBack(t, first)
-	turn := second.Lease(t) // stood in line before the recall
+	turn := second.Lease(t) // waited in the queue before the recall
 	labtest.GiveBack(t, turn)
 	lease := waiting.Lease(t)
 	labtest.GiveBack(t, lease)

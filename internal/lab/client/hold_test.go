@@ -62,7 +62,7 @@ func leastOn(t *testing.T, first, second *holdfast.Client, name string) {
 			next <- err
 		}()
 	}
-	labtest.Eventually(t, "the other stands in line", func() bool {
+	labtest.Eventually(t, "the other waits in the queue", func() bool {
 		state, err := admin.Of(second).Inspect(t.Context(), name)
 		return err == nil && len(state.Waiters) == 1
 	})

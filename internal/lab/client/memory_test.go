@@ -42,7 +42,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 	}
 	go waits(second)
 	queueLength(t, server, "n", "1")
-	// The first to come here is of the line that the recall fixes; for the
+	// The first to come here is one of the waiters that the recall counts; for the
 	// second one the unlock queues a fresh id.
 	inLine := func(n int) {
 		t.Helper()
@@ -52,7 +52,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("%d callers do not stand in line after 20 s", n)
+		t.Fatalf("%d callers do not wait in the queue after 20 s", n)
 	}
 	go waits(first)
 	inLine(1)
@@ -90,7 +90,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 	}
 }
 
-// Full memory keeps nobody from standing in line, from giving up, and from
+// Full memory keeps nobody from waiting in the queue, from giving up, and from
 // keeping what he has.
 func TestFullMemoryWaitsAndRenews(t *testing.T) {
 	server, client := fullServer(t)
@@ -178,7 +178,7 @@ func fullServer(t *testing.T) (server *redistest.Server, client func(holdfast.Op
 	}
 }
 
-// queueLength waits until n processes stand in line.
+// queueLength waits until n processes wait in the queue.
 func queueLength(t *testing.T, server *redistest.Server, name, n string) {
 	t.Helper()
 	labtest.Eventually(t, n+" processes wait for "+name, func() bool { return server.MustDo(t, "ZCARD", labtest.QueueKey(name)) == n })

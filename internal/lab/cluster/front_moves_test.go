@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// While a slot moves, a hand-over that empties a line of many dead tells the living
+// While a slot moves, a hand-over that empties a queue of many dead tells the living
 // one behind them all the same: a script may not look at what it has emptied.
 func TestHandOverEmptiesAQueueThatMoves(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestHandOverEmptiesAQueueThatMoves(t *testing.T) {
 			nodes.Do(t, "ZADD", labtest.QueueKey(name), n, fmt.Sprintf("dead.n%d.15000|dead", n))
 		}
 		waiting := labtest.Asking(t.Context(), other.Mutex(name))
-		labtest.Eventually(t, "it stands in line", func() bool { return nodes.Do(t, "ZCARD", labtest.QueueKey(name)) == "21" })
+		labtest.Eventually(t, "it waits in the queue", func() bool { return nodes.Do(t, "ZCARD", labtest.QueueKey(name)) == "21" })
 		m := nodes.StartMove(t, name)
 		refused := m.Source.MustDo(t, "INFO", "errorstats")
 		labtest.GiveBack(t, lease)

@@ -58,7 +58,7 @@ func outlast(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 	slot := from.MustDo(t, "CLUSTER", "KEYSLOT", lock)
 	for deadline := time.Now().Add(20 * time.Second); from.MustDo(t, "ZCARD", queue) != "1"; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the waiter does not stand in line")
+			t.Fatal("the waiter does not wait in the queue")
 		}
 	}
 	fromID, toID := from.MustDo(t, "CLUSTER", "MYID"), to.MustDo(t, "CLUSTER", "MYID")

@@ -78,7 +78,7 @@ func wantNames(t *testing.T, d labtest.Library, nodes labtest.Cluster, names int
 			c.got <- err
 		}()
 	}
-	labtest.Eventually(t, "all stand in line", func() bool { return queues(t, nodes, prefix) == names })
+	labtest.Eventually(t, "all wait in the queue", func() bool { return queues(t, nodes, prefix) == names })
 	labtest.Eventually(t, "few goroutines are left", func() bool { return runtime.NumGoroutine()-running <= names*(1+goroutinesPerName)+64 })
 	heapThen, stackThen := inUse()
 	c.others = runtime.NumGoroutine() - running - names

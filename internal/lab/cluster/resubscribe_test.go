@@ -58,7 +58,7 @@ func wait(t *testing.T, d labtest.Library, url, name string) waiter {
 	t.Cleanup(func() { _ = client.Close() })
 	labtest.Asking(t.Context(), client.Mutex(name))
 	w.next(t, "listens", func(e holdfast.Event) bool { _, ok := e.(holdfast.SubscriptionConfirmed); return ok })
-	w.next(t, "stands in line", func(e holdfast.Event) bool { _, ok := e.(holdfast.Queued); return ok })
+	w.next(t, "waits in the queue", func(e holdfast.Event) bool { _, ok := e.(holdfast.Queued); return ok })
 	return w
 }
 

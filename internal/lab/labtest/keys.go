@@ -49,7 +49,7 @@ func InQueue(t testing.TB, server *redistest.Server, name string, want ...string
 
 func inQueue(t testing.TB, queue func() string, want []string) {
 	t.Helper()
-	Eventually(t, strings.Join(want, ", ")+" stand in line", func() bool {
+	Eventually(t, strings.Join(want, ", ")+" wait in the queue", func() bool {
 		var got []string
 		for id := range strings.Lines(queue()) {
 			got = append(got, OwnerOf(strings.TrimSpace(id)))

@@ -73,14 +73,14 @@ func TestReplicasFrozen(t *testing.T) {
 			t.Errorf("an answered grant: got %d replicas, want 2", got)
 		}
 		waiting := labtest.Asking(t.Context(), b.Mutex("n"))
-		labtest.Eventually(t, "B stands in line", func() bool { return master.MustDo(t, "ZCARD", labtest.QueueKey("n")) == "1" })
+		labtest.Eventually(t, "B waits in the queue", func() bool { return master.MustDo(t, "ZCARD", labtest.QueueKey("n")) == "1" })
 		labtest.GiveBack(t, lease)
 		lease = waiting.Lease(t)
 		if got := lease.Replicas(); got != 2 {
 			t.Errorf("a pushed grant: got %d replicas, want 2", got)
 		}
 		waiting = labtest.Asking(t.Context(), a.Mutex("n"))
-		labtest.Eventually(t, "A stands in line", func() bool { return master.MustDo(t, "ZCARD", labtest.QueueKey("n")) == "1" })
+		labtest.Eventually(t, "A waits in the queue", func() bool { return master.MustDo(t, "ZCARD", labtest.QueueKey("n")) == "1" })
 		stun(t, replicas[0])
 		labtest.GiveBack(t, lease) // A is granted the name by a push
 		tooFew(t, waiting.Answer(t).Err, 1)

@@ -51,7 +51,7 @@ func rises(t *testing.T, before, after reply) {
 	}
 }
 
-// The first in line dies. It costs those behind it nothing: the release itself
+// The head of the queue dies. It costs those behind it nothing: the release itself
 // makes the next one the holder.
 func TestProcessWaiterKilled(t *testing.T) {
 	const name = "waiter-killed"
@@ -73,7 +73,7 @@ func TestProcessWaiterKilled(t *testing.T) {
 	labtest.NothingLeft(t, server, name)
 }
 
-// listening waits until the server knows that of those in line these listen, and
+// listening waits until the server knows that of those in the queue these listen, and
 // no others.
 func listening(t *testing.T, server *redistest.Server, name string, want ...string) {
 	t.Helper()
@@ -99,7 +99,7 @@ func holderListens(t *testing.T, server *redistest.Server, name string) {
 	})
 }
 
-// The first in line is frozen, is granted the name all the same, and dies before
+// The head of the queue is frozen, is granted the name all the same, and dies before
 // it can claim it. The one behind it gets the name after one claim window.
 func TestProcessKilledBeforeItClaims(t *testing.T) {
 	const name, window = "killed-before-claim", 2 * time.Second
@@ -140,8 +140,8 @@ func unclaimed(t *testing.T, server *redistest.Server, name, owner string, windo
 	}
 }
 
-// The first in line is frozen over the whole of its claim window. When it wakes
-// up, what was pushed to it is over: it does not believe it, stands in line once
+// The head of the queue is frozen over the whole of its claim window. When it wakes
+// up, what was pushed to it is over: it does not believe it, waits in the queue once
 // more, and gets its turn.
 func TestProcessFrozenBeforeItClaims(t *testing.T) {
 	const name, window = "frozen-before-claim", 2 * time.Second

@@ -38,7 +38,7 @@ type turn struct {
 	Process, Caller int
 	Token           int64
 	Called          time.Duration // before Lock was called
-	Waiting         int           // callers in line behind it here, while it held
+	Waiting         int           // callers in the queue behind it here, while it held
 	Looked          time.Duration // after that look
 	Got             int64         // when Lock had returned, by the wall clock in ns
 }
@@ -132,7 +132,7 @@ func counted(file string) (int, error) {
 	return n, nil
 }
 
-// look is how many callers stand in line in this process. A TryLock of the
+// look is how many callers wait in the queue in this process. A TryLock of the
 // holder's own process is answered there and changes nothing.
 func (l load) look(c *child) (int, error) {
 	lease, err := c.client.Mutex(l.Name).TryLock(context.Background())

@@ -27,7 +27,7 @@ func TestProcessesExcludeEachOther(t *testing.T) {
 	labtest.NothingLeft(t, server, name)
 }
 
-// warm lets every process stand in line once, so that their subscriptions are
+// warm lets every process wait in the queue once, so that their subscriptions are
 // up: whoever leaves the name from now on while it has callers is queued again
 // by the very same script.
 func warm(t *testing.T, server *redistest.Server, name string, processes []*process) {
@@ -72,7 +72,7 @@ func finish(t *testing.T, calls []call, limit time.Duration) {
 }
 
 // visit is the turns that a process had in a row, from and to included. While
-// others stand in line it is a tenure.
+// others wait in the queue it is a tenure.
 type visit struct {
 	process  int
 	from, to int
@@ -84,7 +84,7 @@ type visit struct {
 // line at the processes before its own. The times of different processes are
 // not compared; what is proved follows from what each process knows of itself:
 //
-// A process is *requeued* at the end of a visit if callers stood in its line
+// A process is *requeued* at the end of a visit if callers waited in its queue
 // while the last of the visit held. The unlock has put it at the tail of the queue then,
 // and it stays there until it is granted. So
 //   - between the two visits no other process has more than one: whoever was
@@ -92,15 +92,15 @@ type visit struct {
 //     that is: exactly one each in turn.)
 //   - a visit during which some other process was requeued was recalled with
 //     its grant: nobody there has two turns in it.
-//   - a caller that stood in line by the end of a visit is served in the next:
+//   - a caller that waited in the queue by the end of a visit is served in the next:
 //     since its last turn, no caller of another process has had more than one
 //     turn, no caller of its own more than two.
 //
-// And within a process whoever stood in line before another called Lock is
+// And within a process whoever waited in the queue before another called Lock is
 // served before: so if n callers stood there at a turn, they have the n turns
 // that follow.
 //
-// What stood in line in a disturbed span of time proves nothing.
+// What waited in the queue in a disturbed span of time proves nothing.
 func checkOrder(t *testing.T, order []turn, processes int, disturbed ...span) {
 	t.Helper()
 	visits := visitsOf(order, processes)
@@ -176,7 +176,7 @@ func checkRounds(t *testing.T, visits []visit) {
 		seen := map[int]bool{}
 		for _, w := range visits[i+1 : v.again] {
 			if seen[w.process] {
-				c.errorf("turns %d to %d: process %d stood in line and process %d was served twice before it",
+				c.errorf("turns %d to %d: process %d waited in the queue and process %d was served twice before it",
 					v.to, visits[v.again].from, v.process, w.process)
 			}
 			seen[w.process] = true
@@ -204,7 +204,7 @@ func checkTenures(t *testing.T, order []turn, visits []visit) []bool {
 		}
 		c.checked++
 		if twice := repeated(order[v.from : v.to+1]); twice != nil {
-			c.errorf("turns %d to %d: %s was served twice while another process stood in line", v.from, v.to, twice)
+			c.errorf("turns %d to %d: %s was served twice while another process waited in the queue", v.from, v.to, twice)
 		}
 	}
 	c.end(len(visits))
@@ -225,7 +225,7 @@ func repeated(turns []turn) fmt.Stringer {
 	return nil
 }
 
-// checkOvertaking: from one turn of a caller to its next, if it stood in line by
+// checkOvertaking: from one turn of a caller to its next, if it waited in the queue by
 // the end of the visit, nobody else is served more often than the rule says.
 func checkOvertaking(t *testing.T, order []turn, visits []visit, recalled []bool) {
 	t.Helper()
@@ -242,7 +242,7 @@ func checkOvertaking(t *testing.T, order []turn, visits []visit, recalled []bool
 			}
 			c.checked++
 			if last := visits[v.again].to; stood[i] > last {
-				c.errorf("turn %d: %s stood in line at turn %d and was not served by the end of its process's next visit, turn %d",
+				c.errorf("turn %d: %s waited in the queue at turn %d and was not served by the end of its process's next visit, turn %d",
 					from, order[from], v.to, last)
 			}
 			overtaken(&c, order, from, stood[i])
@@ -275,7 +275,7 @@ func checkLines(t *testing.T, order []turn) {
 		for _, j := range following(order, i, u.Waiting) {
 			c.checked++
 			if order[j].Called > u.Looked {
-				c.errorf("turn %d: %s called Lock after turn %d, and was served before one of the %d that stood in line then",
+				c.errorf("turn %d: %s called Lock after turn %d, and was served before one of the %d that waited in the queue then",
 					j, order[j], i, u.Waiting)
 			}
 		}

@@ -253,7 +253,7 @@ func (c call) lost(do string) reply {
 	return r
 }
 
-// contend lets the first process hold the name and the others stand in line for
+// contend lets the first process hold the name and the others wait in the queue for
 // it, in their order.
 func contend(t *testing.T, server *redistest.Server, name string, processes []*process) []call {
 	t.Helper()

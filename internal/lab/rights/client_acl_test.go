@@ -24,7 +24,7 @@ func limited(t *testing.T, rights string) (server *redistest.Server, url string)
 }
 
 // Users have no channel rights unless they are given some. Who may not subscribe
-// can't stand in line: a lock that has to wait is refused at once, and the error
+// can't wait in the queue: a lock that has to wait is refused at once, and the error
 // names the right.
 func TestClientWithoutTheRightToSubscribe(t *testing.T) {
 	for what, rights := range map[string]string{

@@ -183,7 +183,7 @@ func TestAdoptByTwo(t *testing.T) {
 }
 
 // What nobody adopts ends by the exporter's ttl, which begins again with Export,
-// and the line goes on.
+// and the queue goes on.
 func TestNobodyAdopts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)

@@ -42,7 +42,7 @@ func TestSharedAskedAgainWithoutL(t *testing.T) {
 	})
 }
 
-// What is left in line of a semaphore that nobody lives to use is nothing to a
+// What is left in the queue of a semaphore that nobody lives to use is nothing to a
 // mutex.
 func TestDeadWaiterOfASemaphore(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -62,7 +62,7 @@ func TestDeadWaiterOfASemaphore(t *testing.T) {
 	})
 }
 
-// A Mutex that is given up leaves nothing in line, whoever else stands there.
+// A Mutex that is given up leaves nothing in the queue, whoever else stands there.
 func TestGivenUpBesideASemaphore(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
@@ -75,7 +75,7 @@ func TestGivenUpBesideASemaphore(t *testing.T) {
 		go func() { _, _ = p0.Client.Semaphore("n", 2).Acquire(t.Context(), 1) }()
 		time.Sleep(5 * time.Second)
 		if got := s.Do("ZCARD", queue); got != int64(1) {
-			t.Errorf("%v stand in line, want the semaphore's alone: %v", got, s.Do("ZRANGE", queue, "0", "-1"))
+			t.Errorf("%v wait in the queue, want the semaphore's alone: %v", got, s.Do("ZRANGE", queue, "0", "-1"))
 		}
 		s.Do("DEL", lock)
 		time.Sleep(2 * time.Second)
@@ -111,7 +111,7 @@ func TestSharedTermStaysKnown(t *testing.T) {
 }
 
 // A Mutex whose key was deleted and is another kind's now is lost with the next
-// answered renewal, and its line with it.
+// answered renewal, and its queue with it.
 func TestKeyIsAnotherKindNow(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

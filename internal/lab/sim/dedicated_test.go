@@ -73,7 +73,7 @@ func TestDedicated(t *testing.T) {
 	}
 }
 
-// Callers of one process with owners of their own stand in line as processes do, and
+// Callers of one process with owners of their own wait in the queue as processes do, and
 // none shares another's tenure.
 func TestDedicatedInQueue(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

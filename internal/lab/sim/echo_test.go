@@ -26,7 +26,7 @@ func TestLockArrivesBehindItsCancel(t *testing.T) {
 			s.giveUp(p0, "n", 5*time.Second)
 			time.Sleep(10 * time.Second)
 			if _, waiters := s.left("n"); waiters != 0 {
-				t.Fatalf("%d stand in line, want nobody yet", waiters)
+				t.Fatalf("%d wait in the queue, want nobody yet", waiters)
 			}
 			time.Sleep(13 * time.Second)
 			if closes {
@@ -37,7 +37,7 @@ func TestLockArrivesBehindItsCancel(t *testing.T) {
 				time.Sleep(15 * time.Second)
 			}
 			if _, waiters := s.left("n"); waiters != 0 {
-				t.Errorf("closed %v: %d stand in line, want nobody", closes, waiters)
+				t.Errorf("closed %v: %d wait in the queue, want nobody", closes, waiters)
 			}
 			holder.release()
 			time.Sleep(5 * time.Minute)

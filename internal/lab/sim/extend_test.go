@@ -48,7 +48,7 @@ func (s stage) life(name string) time.Duration {
 }
 
 // A lease without renewal begins with its whole ttl, by an answer or a push, and ends then.
-// The next in line gets the name at once.
+// The next waiter gets the name at once.
 func TestNoRenew(t *testing.T) {
 	for _, pushed := range []bool{false, true} {
 		play(t, func(t *testing.T, s stage) {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Five hundred dead leave a line by a run of a script that gives the name to nobody:
+// Five hundred dead leave a queue by a run of a script that gives the name to nobody:
 // who comes near by that is told, too, and looks in time when those before it die.
 func TestFrontBehindManyDead(t *testing.T) {
 	bothKinds(t, func(c *waitingProcesses) {
@@ -50,7 +50,7 @@ func TestGivenUpWhileTheFenceIsDamaged(t *testing.T) {
 		s.Do("SET", fence, "damaged")
 		time.Sleep(2 * time.Second)
 		if _, waiters := s.left("n"); waiters != 1 {
-			t.Errorf("%d stand in line, want 1", waiters)
+			t.Errorf("%d wait in the queue, want 1", waiters)
 		}
 		s.Do("SET", fence, token)
 		holder.release()

@@ -121,7 +121,7 @@ func TestFiveHundredDeadAtATime(t *testing.T) {
 	})
 }
 
-// What a release tells of the place that its process has in line.
+// What a release tells of the place of its process in the queue.
 func TestPlaceAfterQueueingAgain(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		var mu sync.Mutex

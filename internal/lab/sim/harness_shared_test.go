@@ -171,7 +171,7 @@ func compareShared(w *Watch, name string, h *Held) {
 func orderShared(w *Watch) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
-	const abreast = 60 * time.Millisecond // the try, the subscription, the place in line
+	const abreast = 60 * time.Millisecond // the try, the subscription, the place in the queue
 	for name, n := range w.names {
 		for _, a := range n.all {
 			for _, b := range n.all {

@@ -378,13 +378,13 @@ func (w *Watch) compare(name string, h *Held) {
 }
 
 // order checks L1 where the network was calm: a caller is overtaken only by
-// callers of another process that stood in its line when the tenure which served
+// callers of another process that waited in its queue when the tenure which served
 // them began, or that came at about the same time; and no process has more than
 // two tenures in front of it.
 func (w *Watch) order() {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
-	const abreast = 60 * time.Millisecond // the try, the subscription, the place in line, and the recall
+	const abreast = 60 * time.Millisecond // the try, the subscription, the place in the queue, and the recall
 	for name, n := range w.names {
 		began := map[string]time.Time{} // tenures, by their first lease
 		for _, h := range n.all {

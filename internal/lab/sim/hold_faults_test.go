@@ -87,7 +87,7 @@ func TestMinHoldLostAnswer(t *testing.T) {
 	}
 }
 
-// keeps it, and nobody stands in line who does not wait.
+// keeps it, and nobody waits in the queue who does not wait.
 func TestMinHoldDoubledRelease(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -212,7 +212,7 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 	})
 }
 
-// The lock key was deleted: the release that finds nothing to rest lets the line go on.
+// The lock key was deleted: the release that finds nothing to rest hands the queue over.
 func TestMinHoldDeleted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

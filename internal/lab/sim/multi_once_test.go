@@ -120,7 +120,7 @@ func TestMultiTryTakesNothing(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		s.tookSteps(steps, "multi_lock")
-		a, err := p1.Client.Mutex("a").TryLock(t.Context()) // a line left behind would say that it is in use
+		a, err := p1.Client.Mutex("a").TryLock(t.Context()) // a local name left behind would say that it is in use
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestMultiInUseHere(t *testing.T) {
 	})
 }
 
-// A Lock that finds one name held stands in line for it, and a name that is free
+// A Lock that finds one name held waits in the queue for it, and a name that is free
 // but waited for is not snatched from who waits.
 func TestMultiDoesNotOvertake(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -253,7 +253,7 @@ func TestMultiBehindTheDead(t *testing.T) {
 }
 
 // Another caller comes to the held one of the names while all are asked for. It
-// stands in line for that alone.
+// waits in the queue for that alone.
 func TestMultiJoinedAtTheHeldOne(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -273,7 +273,7 @@ func TestMultiJoinedAtTheHeldOne(t *testing.T) {
 		s.heldAt(<-refused, "b")
 		time.Sleep(time.Second)
 		if _, waiters := s.left("b"); waiters != 1 {
-			t.Errorf("%d stand in line for b, want 1", waiters)
+			t.Errorf("%d wait in the queue for b, want 1", waiters)
 		}
 		holder.release()
 		s.soon("the other caller", next, time.Second).release()
@@ -332,7 +332,7 @@ func TestMultiJoined(t *testing.T) {
 	}
 }
 
-// Once all are granted each line is on its own: another caller of one of them asks
+// Once all are granted each name is on its own: another caller of one of them asks
 // for that alone when it was lost.
 func TestMultiNameIsOnItsOwn(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

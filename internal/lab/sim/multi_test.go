@@ -155,7 +155,7 @@ func TestMultiLosesOne(t *testing.T) {
 }
 
 // A caller gives up while it waits for the second name, and holds neither then,
-// nor stands in line for it.
+// nor waits in the queue for it.
 func TestMultiGivesUpHalfWay(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(sim.Step, *sim.Fate) {})

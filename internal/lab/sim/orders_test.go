@@ -280,7 +280,7 @@ func TestRevokeOfAnIdleTenure(t *testing.T) {
 	})
 }
 
-// Steal: the next in line gets the name at once, and the one who had it knows as
+// Steal: the next waiter gets the name at once, and the one who had it knows as
 // fast as a push and a renewal; its own callers stand behind.
 func TestSteal(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -54,7 +54,7 @@ func TestCloseSendsNothingMore(t *testing.T) {
 		s.subscribe(p0, p1)
 		holder := s.lock(p1, "n")
 		s.giveUpLater2(p0, "n") // recalls p1
-		s.giveUpLater2(p1, "n") // is not of the line that is still served
+		s.giveUpLater2(p1, "n") // is not one of the waiters that are still served
 		p0.Kill()
 		unlocks := 0
 		s.on(func(step sim.Step, f *sim.Fate) {

@@ -241,7 +241,7 @@ func TestQuorumCountsServersOnce(t *testing.T) {
 	})
 }
 
-// Who stood in line when the tenure was won is served; then others come in.
+// Who waited in the queue when the tenure was won is served; then others come in.
 func TestQuorumServesLocalWaiters(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		a := r.join(id, 5*time.Second, 1, 0, 1, 2)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// Rule 1: who has no confirmed subscription does not stand in line: the script
+// Rule 1: who has no confirmed subscription does not wait in the queue: the script
 // that hands over would take it for dead.
 func TestSubscribesBeforeWaiting(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -120,7 +120,7 @@ func TestLateLockWhileLeaving(t *testing.T) {
 			}
 			time.Sleep(2150 * time.Millisecond) // the second one is under way
 			holder.release()
-			got := s.soon("who stood in line", next, 100*time.Millisecond)
+			got := s.soon("who waited in the queue", next, 100*time.Millisecond)
 			released := make(chan struct{})
 			go func() {
 				defer close(released)
@@ -138,7 +138,7 @@ func TestLateLockWhileLeaving(t *testing.T) {
 	}
 }
 
-// Rule 3: a late duplicate of a lock leaves a stale id in the line. It ends as soon
+// Rule 3: a late duplicate of a lock leaves a stale id in the queue. It ends as soon
 // as anything is heard of it.
 func TestStaleIDEndsWhenSeen(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -240,7 +240,7 @@ func TestUnlockSentTwice(t *testing.T) {
 }
 
 // Rule 4: the fresh id of an unlock that found somebody else's lock key, or none, is
-// not in line; lock is sent for it.
+// not in the queue; lock is sent for it.
 func TestFreshIDThatWasNotQueued(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -248,7 +248,7 @@ func TestFreshIDThatWasNotQueued(t *testing.T) {
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n") // recalls p0
 		time.Sleep(10 * time.Millisecond)
-		own := s.waits(p0, "n") // not of the line that is still served
+		own := s.waits(p0, "n") // not one of the waiters that are still served
 		s.Evict("n")
 		s.Watch.Leaves(holder.held)
 		if err := holder.Release(); err != nil && !errors.Is(err, holdfast.ErrLost) {

@@ -58,7 +58,7 @@ func TestEarlyRecall(t *testing.T) {
 }
 
 // Rule 6: a new head is told until when it must wait; where that is lost, its
-// own look at its place in line finds a dead holder.
+// own look at its place in the queue finds a dead holder.
 func TestLostHead(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Push && step.Kind == "head" })
@@ -313,7 +313,7 @@ func TestSlotOnTheMove(t *testing.T) {
 	})
 }
 
-// Rule 9: an unlock that fell back to the lock key alone has not moved the line. It is done
+// Rule 9: an unlock that fell back to the lock key alone has not handed the queue over. It is done
 // when the keys are together again.
 func TestQueueMovesWhenASlotHasMoved(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -328,7 +328,7 @@ func TestSharedMutexGivesUpQuietly(t *testing.T) {
 		time.Sleep(time.Second)
 		held.release()
 
-		mutex := s.lock(p0, "m") // and who stands in the line of what was one
+		mutex := s.lock(p0, "m") // and who waits in the queue of what was one
 		refused := make(chan error, 1)
 		go func() {
 			_, err := p1.Client.Mutex("m").Lock(t.Context())
@@ -350,7 +350,7 @@ func TestSharedMutexGivesUpQuietly(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		if n := s.Do("ZCARD", queue); n != int64(0) {
-			t.Errorf("%v are left in line", n)
+			t.Errorf("%v are left in the queue", n)
 		}
 		if text := log.String(); text != "" {
 			t.Errorf("it warns: %s", text)

@@ -296,7 +296,7 @@ func TestSharedLateLockIsCancelled(t *testing.T) {
 	})
 }
 
-// While a slot moves, renew and unlock fall back to the holders key alone; the line moves when
+// While a slot moves, renew and unlock fall back to the holders key alone; the queue is handed over when
 // all can be reached again.
 func TestSharedSlotOnTheMove(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -329,7 +329,7 @@ func TestSharedLockKeyAloneIsDeleted(t *testing.T) {
 	})
 }
 
-// Waiters of another kind, which stand in a line whose holder is gone, are an
+// Waiters of another kind, which wait in a queue whose holder is gone, are an
 // error that names both while they live, and no matter when they are dead.
 func TestSharedWaitersOfAnotherKind(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -75,7 +75,7 @@ func (r *rawLocks) join(name, id string) rueidis.Completed {
 
 func (r *rawLocks) Unlock(name, id string) rueidis.Completed { return r.call(script.Unlock, name, id) }
 
-// handOver gives the name from one id to the head of the line, and queues another
+// handOver gives the name from one id to the head of the queue, and queues another
 // at its tail.
 func (r *rawLocks) handOver(name, id, fresh string) rueidis.Completed {
 	return r.call(script.Unlock, name, id, "", fresh)

@@ -74,7 +74,7 @@ func TestStepWithinAScript(t *testing.T) {
 	}
 }
 
-// A step by more than a line lives, within a script, is the end of the line, and of
+// A step by more than a queue lives, within a script, is the end of the queue, and of
 // who was put into it just now. It is told that it is the head, so it asks again
 // when the holder's time is over.
 func TestStepLongerThanALineLives(t *testing.T) {
