@@ -38,7 +38,7 @@ var frozenMutants = []mutant{
 		edits: []string{"us - seen[4] > {{claim_window_us}}", "false"}},
 	{guard: "frozen: one of a shared kind that lives is told", file: "internal/script/part/shared_hand_over.lua", name: "TestMissedPermitsButAlive",
 		edits: []string{"for _, id in ipairs(plan.missed) do publish(id, 'missed ') end", ""}},
-	{guard: "frozen: a late look is no reason to subscribe again", file: "internal/machine/name.go", name: "TestLateLookKeepsItsSubscription",
+	{guard: "frozen: a late look is no reason to subscribe again", file: "internal/machine/name.go", name: "TestLatePollKeepsItsSubscription",
 		edits: []string{"now >= n.askAt.Add(frozenAfter)", "false"}},
 	{guard: "frozen: nor is a grant that was over", file: "internal/machine/ask.go", name: "TestFrozenKeepsItsSubscription",
 		edits: []string{"\t\tt.inQueue = false // a new place has a reason: it was granted\n", ""}},

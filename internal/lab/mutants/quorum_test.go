@@ -52,7 +52,7 @@ var quorumMutants = []mutant{
 		edits: []string{"refused || err == ErrNotSent:", "refused:"}},
 	{guard: "quorum: unlock that was refused first is owed", file: "internal/ballot/unlock.go", name: "TestQuorumUnlockRefusedFirst",
 		edits: []string{"r.err, r.owed[c.Node] = err, wire.Transient(err)", "r.err = err"}},
-	{guard: "quorum: Close undoes what the silent may hear", file: "internal/ballot/ballot.go", name: "TestQuorumCloseUndoesWhatTheSilentMayHear",
+	{guard: "quorum: Close undoes what the silent may hear", file: "internal/ballot/ballot.go", name: "TestQuorumCloseUndoesAtSilentNodes",
 		edits: []string{"for id, place := range n.owed {", "for id, place := range map[string]*Place(nil) {\n\t\t\t_ = n"}},
 	{guard: "quorum: Close sends it before it ends", file: "internal/engine/quorum.go", pkg: "./internal/engine", name: "TestQuorumCloseSendsToTheSilent",
 		edits: []string{"q.ballot.Grace(i, longestRemoval)", "q.ballot.Grace(i, 0)"}},

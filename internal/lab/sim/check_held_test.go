@@ -91,7 +91,7 @@ func TestCheckHeldOfACutTTL(t *testing.T) {
 }
 
 // What was ordered is heard by CheckHeld, too, where the push was not.
-func TestCheckHeldHearsOrders(t *testing.T) {
+func TestCheckHeldFindsRevocations(t *testing.T) {
 	for _, kind := range []string{"mutex", "permits", "reader"} {
 		for _, cause := range []holdfast.Cause{holdfast.Revoked, holdfast.Stolen} {
 			play(t, func(t *testing.T, s stage) {

@@ -34,7 +34,7 @@ func TestOnceEndsBehindClose(t *testing.T) {
 }
 
 // Close ends no look whose caller waits, whatever time that one has.
-func TestLookWhileClosing(t *testing.T) {
+func TestPollWhileClosing(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.on(func(step sim.Step, f *sim.Fate) {

@@ -36,7 +36,7 @@ func TestOneLossRenewsAll(t *testing.T) {
 
 // Who holds and waits for nobody is subscribed, too: the end of the subscription
 // tells of a failover long before the next renewal.
-func TestIdleHolderHearsOfAFailover(t *testing.T) {
+func TestIdleHolderNoticesAFailover(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		holder := s.lock(p0, "n")

@@ -414,7 +414,7 @@ func TestFrozenKeepsItsSubscription(t *testing.T) {
 
 // A machine was suspended, and the place of its waiter is gone when that one looks, later
 // than it meant to. That has a reason, and its subscription is not taken for broken.
-func TestLateLookKeepsItsSubscription(t *testing.T) {
+func TestLatePollKeepsItsSubscription(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		first := s.lock(p0, "n")

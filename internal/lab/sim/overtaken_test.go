@@ -155,7 +155,7 @@ func TestRenewalOlderThanTheSubscription(t *testing.T) {
 }
 
 // An idle tenure is kept while no recall can be heard.
-func TestLingerDeaf(t *testing.T) {
+func TestLingerWithoutASubscription(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: time.Minute, Linger: time.Hour, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, 1)
 		p1 := s.process("p1", time.Minute)

@@ -92,7 +92,7 @@ func TestQuorumUnlockRefusedFirst(t *testing.T) {
 }
 
 // Who closes leaves nothing to a node that was silent and may yet hear of a lock.
-func TestQuorumCloseUndoesWhatTheSilentMayHear(t *testing.T) {
+func TestQuorumCloseUndoesAtSilentNodes(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		r.join(id, 60*time.Second, 1, 0, 1, 2).must(t, "n")
 		p := r.join(id, 60*time.Second, 1, 0, 1, 2)

@@ -86,7 +86,7 @@ func TestQuorumDedicatedIsUndone(t *testing.T) {
 
 // Where only a bare majority has the lock, nothing mends its loss on one node: the lease
 // ends, at its deadline where too few nodes answer to tell.
-func TestQuorumLossOfABareMajority(t *testing.T) {
+func TestQuorumLossOfASmallestMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
 		r.setDown(true, 2)

@@ -77,7 +77,7 @@ func TestStepWithinAScript(t *testing.T) {
 // A step by more than a queue lives, within a script, is the end of the queue, and of
 // who was put into it just now. It is told that it is the head, so it asks again
 // when the holder's time is over.
-func TestStepLongerThanALineLives(t *testing.T) {
+func TestStepLongerThanAQueueLives(t *testing.T) {
 	ask := []any{"client.2.1000|o", "wait", "1700000000000000"} // again: with the arrival it had
 	for _, c := range []struct {
 		lua           *driver.Script
