@@ -80,3 +80,23 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 		t.Error("a subscription outlives its names")
 	}
 }
+
+// In a Cluster a candidate gets the pushes of other candidates for its name, too.
+func TestPushByAnotherSubscription(t *testing.T) {
+	y := newPlay(t, Settings{Sharded: true})
+	for _, caller := range []string{"a", "b"} {
+		y.kind = y.p.CandidateKind(caller)
+		y.after(enter(caller))
+	}
+	other := y.local.tenure.ID
+	y.local = y.waiters["a"].Local
+	y.after(confirmed)
+	if got := y.after(grantPushed(other, 5, 8, 0)); got != "" {
+		t.Errorf("a push to another subscription: %s", got)
+	}
+	y.local = y.waiters["b"].Local
+	y.after(confirmed)
+	if got, want := y.after(grantPushed(other, 5, 8, 0)), "b gets 5"; got != want {
+		t.Errorf("a push to its own subscription: %q, want %q", got, want)
+	}
+}
