@@ -2,14 +2,14 @@ package mutants
 
 // cliMutants are the guards of the command line.
 var cliMutants = []mutant{
-	{guard: "acquire: what nobody can read is given back", file: "cmd/holdfast/internal/lease/lease.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
+	{guard: "acquire: a lease whose output cannot be written is released", file: "cmd/holdfast/internal/lease/lease.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
 		edits: []string{"client.ReleaseExported(context.Background(), text) == nil && hold", "hold"}},
 	{guard: "details: writes do not pile up", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
 		edits: []string{"	if n.due {", "	if false {"}},
-	{guard: "details: what came during a write is written", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
+	{guard: "details: a change during a write is written", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
 		edits: []string{"	n.due = false\n", ""}},
-	{guard: "details: nothing is written behind Close", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+	{guard: "details: nothing is written after Close", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
 		edits: []string{"	if closed { ", "	if false { "}},
-	{guard: "details: nor is a failure told", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+	{guard: "details: a failure after Close is not logged", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
 		edits: []string{"err == nil || closed || n.warned", "err == nil || n.warned"}},
 }

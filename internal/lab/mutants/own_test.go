@@ -2,12 +2,12 @@ package mutants
 
 // ownMutants are what a caller is told of its own lease.
 var ownMutants = []mutant{
-	{guard: "own: a lease that is over is told as the end of its context", file: "mutex.go", pkg: "./internal/lab/client", name: "TestNoDeadlockAfterTheLease",
+	{guard: "own lease: a Lock under an ended lease returns the end of its context", file: "mutex.go", pkg: "./internal/lab/client", name: "TestNoDeadlockAfterTheLease",
 		edits: []string{"\t\treturn nil, underEnded(over)\n\tcase m.Reentrant", "\t\treturn nil, publicError(over)\n\tcase m.Reentrant"}},
-	{guard: "own: a try is no deadlock", file: "mutex.go", pkg: "./internal/lab/client", name: "TestDeadlockIsReported",
+	{guard: "own lease: a try is no deadlock", file: "mutex.go", pkg: "./internal/lab/client", name: "TestDeadlockIsReported",
 		edits: []string{"\t\treturn nil, publicError(c.engine.Held(u))\n", "\t\treturn nil, ErrDeadlock\n"}},
-	{guard: "own: a try of several names is no deadlock", file: "multi.go", name: "TestMultiRefuses",
+	{guard: "own lease: a try of a Multi is no deadlock", file: "multi.go", name: "TestMultiRefuses",
 		edits: []string{"\t\t\tif try {\n\t\t\t\treturn publicError(c.engine.Held(held))\n\t\t\t}\n", ""}},
-	{guard: "own: release of nothing", file: "lease.go", pkg: "./internal/lab/client", name: "TestReleaseOfNothing",
+	{guard: "own lease: Release of a nil lease is an error", file: "lease.go", pkg: "./internal/lab/client", name: "TestReleaseOfNothing",
 		edits: []string{"	if l == nil {\n		return errNoLease\n	}\n", ""}},
 }
