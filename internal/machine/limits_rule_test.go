@@ -118,6 +118,15 @@ func TestRuleMinHold(t *testing.T) {
 			{sleep(time.Second), ""},
 			{func(y *play) { y.p.cancelID(y.id("#1"), y.turn("a").Local, y.now) }, "cooldown #1 4000"},
 		}},
+		{name: "so does an id of a lease that was lost", beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1 0 5000"},
+			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{enter("b"), "lock #2"},
+			{later(time.Second), ""},
+			{func(y *play) { answer("lock", wire.Answer{Word: "held", Holder: y.id("#1"), PTTL: time.Second})(y) }, "cooldown #1 4000; listen"},
+		}},
 	})
 }
 
@@ -169,6 +178,32 @@ func TestRuleMaxHold(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{later(3 * time.Second), ""},
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
+		}},
+		{name: "nor by Confirm", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(3 * time.Second), ""},
+			{func(y *play) { y.p.Confirm("n", y.now) }, ""},
+		}},
+		{name: "a call that comes first ends it", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{later(3 * time.Second), ""},
+			{export("a"), "a ends: lost: max hold; export: lost: max hold"},
+		}},
+		{name: "Grace counts from the end that was noticed", beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(4 * time.Second), "listen; a ends: lost: max hold"},
+			{wait(1999 * time.Millisecond), ""},
+			{wait(time.Millisecond), "unlock #1"},
+		}},
+		{name: "the end of a term is announced after its unlock", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, beats: []beat{
+			{enterAs(limited), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{wait(3 * time.Second), "listen; a ends: lost: max hold"},
+			{wait(2 * time.Second), "unlock #1"},
+			{answer("unlock", released()), "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
 	})
 }
@@ -231,6 +266,15 @@ func TestRuleNoRenew(t *testing.T) {
 			{func(y *play) { y.p.Confirm("n", y.now) }, "held #1"},
 			{fail("held", errNetwork), ""},
 			{wait(20 * time.Millisecond), "held #1"},
+		}},
+		{name: "soon, however long the ttl is", kind: fixed, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{extend(time.Hour), "renew #1 0 3600000"},
+			{answer("renew", renewed()), ""},
+			{pushed("revoked", "#1"), "held #1"},
+			{wait(3 * time.Second), "held #1"},
 		}},
 		{name: "an answer to a question of before is not enough", kind: fixed, beats: []beat{
 			{confirmed, ""},

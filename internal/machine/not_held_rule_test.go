@@ -4,12 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Rule 4: not held is released, and a new id is asked for.
 func TestRuleNotHeldIsReleased(t *testing.T) {
 	once := Settings{SendsOnce: func() bool { return true }}
+	permits := func(p *Process) *Kind { return p.SharedKind(keyspace.Permits, 3, 10) }
 	notHeld := wire.Answer{Word: "not held"}
 	taken := wire.Answer{Word: "not held", Holder: another}
 	perform(t, []scene{
@@ -52,6 +54,21 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", wire.Answer{Word: "again"}), "unlock #1"},
 			{answer("unlock", notHeld), "release of a: lost: gone"},
+		}},
+		{name: "but shared_unlock has released before it says so", settings: once, kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{release("a"), "a ends: released; shared_unlock #1"},
+			{answer("shared_unlock", wire.Answer{Word: "again"}), "shared_unlock #1"},
+			{answer("shared_unlock", notHeld), "release of a: ok"},
+		}},
+		{name: "nor if a cancel may have released it", settings: once, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{grantPushed("#1", 1, 8, 0), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{answer("lock", inQueue(0)), "cancel #1"},
+			{answer("unlock", notHeld), "release of a: ok"},
 		}},
 		{name: "the new id was not queued", beats: []beat{
 			{confirmed, ""},
