@@ -43,7 +43,7 @@ func (s *prompt) Subscribe(context.Context, string, func(string)) (driver.Subscr
 func (s *prompt) Scan(context.Context, string) iter.Seq2[string, error] { return nil }
 func (s *prompt) Sharded() bool                                         { return false }
 
-// What a lock and a release allocate in the core is counted exactly: a figure
+// What a lock and a release allocate in the root and below is counted exactly: a figure
 // that rises is to be known of. What goroutines that other tests have left allocate
 // meanwhile is counted, too, and can only add to it, so the least of some measurements
 // is the figure. The race detector allocates on its own, so this runs without it.

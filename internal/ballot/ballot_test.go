@@ -49,10 +49,11 @@ func (w *world) Send(c *ballot.Call) { w.open = append(w.open, c) }
 func (w *world) Failed(string, *ballot.Call, error) { w.failed++ }
 
 func (w *world) Answer(r *ballot.Request, a wire.Answer, err error, _ clock.Instant) {
-	denied := &ballot.Denied{}
 	switch {
-	case errors.As(err, &denied):
-		a.Word = fmt.Sprint("denied, final: ", denied.Final)
+	case errors.As(err, new(*ballot.Denied)):
+		a.Word = "denied, final: false"
+	case errors.As(err, new(*wire.Final)):
+		a.Word = "denied, final: true"
 	case err != nil:
 		a.Word = err.Error()
 	}

@@ -1,6 +1,8 @@
 package ballot
 
 import (
+	"cmp"
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -187,12 +189,12 @@ func (t *try) lost(now clock.Instant) {
 	t.close(now)
 	t.undo(now)
 	errs, down, refusing := t.votes.Denied(t.b.ID)
-	denied := &Denied{Need: t.b.need, Nodes: errs}
 	spare := len(errs) - t.b.need
 	var a wire.Answer
+	var denied error = &Denied{Need: t.b.need, Nodes: errs}
 	switch {
 	case refusing > spare:
-		denied.Final = true
+		denied = &wire.Final{Sentinel: cmp.Or(versionIn(errs), wire.ErrQuorum), Err: denied}
 	case down > spare || t.votes.TooFewServers(errs):
 	default:
 		a, denied = t.contested(now), nil
@@ -200,10 +202,19 @@ func (t *try) lost(now clock.Instant) {
 	t.b.end(t.tenure, now)
 	if denied != nil {
 		t.tenure.place.splits, t.tenure.place.late = 0, 0
-		t.answer(a, denied, now)
-		return
 	}
-	t.answer(a, nil, now)
+	t.answer(a, denied, now)
+}
+
+// versionIn returns the error of a node on which another version of the protocol uses the name, if
+// there is one.
+func versionIn(errs []error) error {
+	for _, err := range errs {
+		if errors.Is(err, wire.ErrVersion) {
+			return err
+		}
+	}
+	return nil
 }
 
 // contested answers a try that was lost because others have votes, or all.
@@ -266,11 +277,11 @@ func (t *try) late(node int, a wire.Answer, err error, now clock.Instant) {
 	}
 }
 
-// Denied is the error of a request for which no majority voted.
+// Denied is the error of a request for which no majority voted. It is in a [wire.Final] if the reasons do
+// not pass by themselves.
 type Denied struct {
 	Need  int     // a majority
 	Nodes []error // by the number of the node; nil if it has answered
-	Final bool    // the reasons do not pass by themselves
 }
 
 func (e *Denied) Error() string { return "no majority of the nodes has voted" }

@@ -22,7 +22,6 @@ type batcher struct {
 	underWay    int // requests and pipelines of them that have not come back
 	requests    []*machine.Request
 	timer       clock.Timer     // sends them when nothing comes back
-	ofNode      bool            // of a quorum
 	singleUntil clock.Instant   // until then each has a script of its own
 	contended   map[string]bool // names that lock_batch left to a script of their own
 	forgetAt    clock.Instant   // when these are forgotten

@@ -141,18 +141,14 @@ type keeper struct {
 }
 
 func (h host) Listen(s *machine.Subscriber, resubscribe bool) {
-	k := h.keepers[s]
-	if k == nil && resubscribe {
-		return // it was closed meanwhile
-	}
-	if k == nil {
+	switch k := h.keepers[s]; {
+	case k != nil && resubscribe:
+		k.Reopen()
+	case k == nil && !resubscribe: // else it was closed meanwhile
 		k = &keeper{e: h.Engine, s: s}
 		k.Keeper = subscription.New(h.ctx, s.Channel, k)
 		h.keepers[s] = k
 		h.afterUnlock = append(h.afterUnlock, func() { go k.Keep(h.store) })
-	}
-	if resubscribe {
-		k.Reopen()
 	}
 }
 

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -47,9 +45,7 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	q.timer = clock.Timer{Fire: q.tick}
 	e.process.Host, e.servers, e.batchers = q, q, nil
 	for i, store := range stores {
-		b := e.newBatcher()
-		b.ofNode = true
-		e.batchers = append(e.batchers, b)
+		e.batchers = append(e.batchers, e.newBatcher())
 		q.nodes = append(q.nodes, &node{quorum: q, number: i, store: store})
 	}
 	return q
@@ -111,22 +107,8 @@ func (q nodesHost) Send(c *ballot.Call) {
 
 // Answer implements ballot.Host.
 func (nodesHost) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
-	if denied := (*ballot.Denied)(nil); errors.As(err, &denied) && denied.Final {
-		err = &wire.Final{Sentinel: cmp.Or(versionIn(denied.Nodes), wire.ErrQuorum), Err: err}
-	}
 	r := asked.For.(*machine.Request)
 	r.OnAnswer(r, a, err, now)
-}
-
-// versionIn returns the error of a node on which another version of the protocol uses the name, if
-// there is one.
-func versionIn(errs []error) error {
-	for _, err := range errs {
-		if errors.Is(err, wire.ErrVersion) {
-			return err
-		}
-	}
-	return nil
 }
 
 // Failed implements ballot.Host.

@@ -187,7 +187,7 @@ func (e *Engine) sendBatches(b *batcher, underWay int) {
 		}
 		b.underWay++
 		var batch, rest []*machine.Request
-		if now := e.clock.Now(); !b.ofNode && now >= b.singleUntil {
+		if now := e.clock.Now(); e.Queue && now >= b.singleUntil {
 			batch, rest = b.splitBatch(all, now)
 		}
 		if len(batch) >= batchFrom {

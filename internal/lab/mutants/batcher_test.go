@@ -25,7 +25,7 @@ var batcherMutants = []mutant{
 	{guard: "batcher: on a quorum each node has its own", file: "internal/engine/quorum.go", pkg: ".", name: "TestQuorumDelaysNothingForANodeThatHangs",
 		edits: []string{"return q.e.batchers[r.Part.Node]", "return q.e.batchers[0]"}},
 	{guard: "batcher: the answer of a node sends what waits", file: "internal/engine/send.go", pkg: ".", name: "TestQuorumDelayedLeaveWithAnAnswer",
-		edits: []string{"\t\te.sendBatches(b, underWay)\n\t}\n}\n\n// newBatcher", "\t\tif !b.ofNode {\n\t\t\te.sendBatches(b, underWay)\n\t\t}\n\t}\n}\n\n// newBatcher"}},
+		edits: []string{"\t\te.sendBatches(b, underWay)\n\t}\n}\n\n// newBatcher", "\t\tif e.Queue {\n\t\t\te.sendBatches(b, underWay)\n\t\t}\n\t}\n}\n\n// newBatcher"}},
 	{guard: "batcher: a node that hangs collects no pipelines", file: "internal/engine/quorum.go", pkg: ".", name: "TestQuorumDelaysNothingForANodeThatHangs",
 		edits: []string{"\tif n.hangs() {\n\t\treturn slices", "\tif n.openCalls.Add(1); false {\n\t\treturn slices"}},
 	{guard: "batcher: a node that hangs collects no calls", file: "internal/engine/quorum.go", pkg: ".", name: "TestQuorumDelaysNothingForANodeThatHangs",

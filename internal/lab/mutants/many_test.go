@@ -11,7 +11,7 @@ var manyMutants = []mutant{
 	{guard: "many names: a subscription does not close before its last name", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",
 		edits: []string{"\tif s.first == nil {\n\t\ts.p.Host.Unlisten(s)", "\tif true {\n\t\ts.p.Host.Unlisten(s)"}},
 	{guard: "many names: a closed subscription does not open again", file: "internal/engine/host.go", pkg: "./internal/engine", name: "TestClosedSubscriptionStaysClosed",
-		edits: []string{"if k == nil && resubscribe {", "if false {"}},
+		edits: []string{"case k == nil && !resubscribe:", "case k == nil:"}},
 	{guard: "channels: messages before the own confirmation are dropped", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestNothingBeforeTheConfirmation",
 		edits: []string{"s == nil || !s.on || s.sub == nil {", "s == nil || s.sub == nil {"}},
 	{guard: "channels: a slow listener does not delay others", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestSlowListener",

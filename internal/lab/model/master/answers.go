@@ -11,7 +11,7 @@ type grant struct {
 	pushed     bool
 }
 
-// takes is core.granted, rule 2.
+// takes is Process.granted, rule 2.
 func takes(w *world, i id, g grant) {
 	p := i.proc()
 	c := w.proc(p)

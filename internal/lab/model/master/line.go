@@ -237,7 +237,7 @@ func (w *world) expire(p int) {
 	w.act(p)
 }
 
-// release is core.release.
+// release is Process.Release.
 func (w *world) release(p int) {
 	c := w.proc(p)
 	if c.Left == 0 {
@@ -270,7 +270,7 @@ func (w *world) owe(i id, what uint8) {
 	w.send(Msg{Kind: request, ID: i})
 }
 
-// cancelID is core.cancelID. One that has yet to run serves for two.
+// cancelID is Process.cancelID. One that has yet to run serves for two.
 func (w *world) cancelID(i id) {
 	for k := range w.Net {
 		if m := &w.Net[k]; m.Kind == cancelReq && m.ID == i && !m.has(echo|late|lost) {

@@ -250,7 +250,7 @@ func evictQueue(w *world) {
 	w.L, w.PX, w.Unclaimed = 0, 0, 0
 }
 
-// caller is core.enter.
+// caller is Process.Enter.
 func caller(w *world, p int) {
 	c := w.proc(p)
 	if w.m.Callers > 0 {
