@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,6 +42,7 @@ func TestMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	built := &programs{root: root, dir: dir}
 	var all tally
 	var mu sync.Mutex
 	var running sync.WaitGroup
@@ -53,10 +55,10 @@ func TestMutants(t *testing.T) {
 		running.Go(func() {
 			defer func() { <-slots }()
 			began := time.Now()
-			err := m.test(root, filepath.Join(dir, fmt.Sprint(i)))
+			late, err := m.test(root, filepath.Join(dir, fmt.Sprint(i)), built)
 			mu.Lock()
 			defer mu.Unlock()
-			all.add(fate{m.guard, m.file, m.name, time.Since(began).Seconds(), err == nil}, err)
+			all.add(fate{m.guard, m.file, m.name, time.Since(began).Seconds(), err == nil, late}, err)
 		})
 	}
 	running.Wait()
@@ -86,14 +88,19 @@ type fate struct {
 	Test    string  `json:"test"`
 	Seconds float64 `json:"seconds"` // until it was caught, its build included
 	Killed  bool    `json:"killed"`
+	Late    bool    `json:"late"` // the test did not end in its time: it may only be slow
 }
 
 func (t *tally) add(f fate, err error) {
 	t.Tried++
 	word := "caught"
-	if f.Killed {
+	switch {
+	case f.Killed:
 		t.Killed++
-	} else {
+		if f.Late {
+			word = "caught: it did not end in time"
+		}
+	default:
 		word = "NOT CAUGHT: " + err.Error()
 	}
 	t.List = append(t.List, f)
@@ -130,26 +137,60 @@ type mutant struct {
 	name  string
 }
 
-func (m mutant) test(root, dir string) error {
-	overlay, err := m.overlay(root, dir)
-	if err != nil {
-		return err
-	}
+// test reports whether the test was stopped because it took too long.
+func (m mutant) test(root, dir string, built *programs) (late bool, err error) {
+	defer func() { _ = os.RemoveAll(dir) }()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
+	cmd, err := m.command(ctx, root, dir, built)
+	if err != nil {
+		return false, err
+	}
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	switch {
+	case err == nil:
+		return false, fmt.Errorf("%s passes", m.name)
+	case strings.Contains(text, "[build failed]"):
+		return false, fmt.Errorf("it does not build:\n%s", text)
+	case !strings.Contains(text, "--- FAIL: "+m.name) && !strings.Contains(text, "panic:"):
+		return false, fmt.Errorf("the test did not run:\n%s", text)
+	}
+	return strings.Contains(text, "panic: test timed out"), nil
+}
+
+// command runs its test on the changed code.
+func (m mutant) command(ctx context.Context, root, dir string, built *programs) (*exec.Cmd, error) {
+	if path.Ext(m.file) == ".lua" {
+		took, err := built.passes(ctx, m.packageDir(), m.name)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.writeScripts(root, dir); err != nil {
+			return nil, err
+		}
+		return built.run(ctx, m.packageDir(), m.name, dir, min(10*time.Second+3*took, 40*time.Second))
+	}
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-vet", "off", "-overlay", overlay, "-count", "1", "-timeout", "40s",
 		"-run", "^"+m.name+"$", m.packageDir())
 	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	switch text := string(out); {
-	case err == nil:
-		return fmt.Errorf("%s passes", m.name)
-	case strings.Contains(text, "[build failed]"):
-		return fmt.Errorf("it does not build:\n%s", text)
-	case !strings.Contains(text, "--- FAIL: "+m.name) && !strings.Contains(text, "panic:"):
-		return fmt.Errorf("the test did not run:\n%s", text)
+	return cmd, nil
+}
+
+// writeScripts writes all scripts to a directory, the changed one among them.
+func (m mutant) writeScripts(root, dir string) error {
+	text, err := m.changed(root)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, scripts))); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, strings.TrimPrefix(m.file, scripts)), []byte(text), 0o600)
 }
 
 // packageDir is where its test stands.
@@ -158,17 +199,9 @@ func (m mutant) packageDir() string { return cmp.Or(m.pkg, "./internal/lab/sim")
 // overlay writes the changed file and a list of what it stands for, as the go
 // command takes it.
 func (m mutant) overlay(root, dir string) (string, error) {
-	path := filepath.Join(root, filepath.FromSlash(m.file))
-	data, err := os.ReadFile(path)
+	text, err := m.changed(root)
 	if err != nil {
 		return "", err
-	}
-	text := string(data)
-	for i := 0; i < len(m.edits); i += 2 {
-		if strings.Count(text, m.edits[i]) != 1 {
-			return "", fmt.Errorf("%s holds %q %d times; want it once: bring the table up to date", m.file, m.edits[i], strings.Count(text, m.edits[i]))
-		}
-		text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -177,10 +210,26 @@ func (m mutant) overlay(root, dir string) (string, error) {
 	if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, filepath.FromSlash(m.file)): changed}})
 	if err != nil {
 		return "", err
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	return overlay, os.WriteFile(overlay, list, 0o600)
+}
+
+// changed is the text of its file without the guard.
+func (m mutant) changed(root string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.file)))
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	for i := 0; i < len(m.edits); i += 2 {
+		if n := strings.Count(text, m.edits[i]); n != 1 {
+			return "", fmt.Errorf("%s holds %q %d times; want it once: bring the table up to date", m.file, m.edits[i], n)
+		}
+		text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)
+	}
+	return text, nil
 }
