@@ -50,7 +50,7 @@ func TestAnswerToAnother(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	store := goredisstore.New(client)
 	defer func() { _ = store.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	sub, err := store.Subscribe(ctx, "mine", func(string) {})
 	if err == nil {

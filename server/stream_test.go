@@ -267,18 +267,22 @@ func TestStreamsAreBounded(t *testing.T) {
 		one, two := w.stream(m{"name": "1"}), w.stream(m{"name": "2"})
 		one.next("granted")
 		two.next("granted")
-		busy := w.want("a third", w.ask("POST", "/v1/leases/stream", m{"name": "3"}), http.StatusServiceUnavailable, "busy")
-		if busy.header.Get("Retry-After") == "" {
-			t.Errorf("503: %v", busy.header)
-		}
-		one.close()
-		soon(t, "there is room", func() bool {
+		third := func() bool {
 			r, err := w.send(t.Context(), "POST", "/v1/leases/stream", m{"name": "3"})
 			if err != nil {
 				return false
 			}
 			_ = r.Body.Close()
 			return r.StatusCode == http.StatusOK
-		})
+		}
+		if third() {
+			t.Fatal("there are three streams")
+		}
+		busy := w.want("a third", w.ask("POST", "/v1/leases/stream", m{"name": "3"}), http.StatusServiceUnavailable, "busy")
+		if busy.header.Get("Retry-After") == "" {
+			t.Errorf("503: %v", busy.header)
+		}
+		one.close()
+		soon(t, "there is room", third)
 	})
 }

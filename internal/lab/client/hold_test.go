@@ -160,7 +160,7 @@ func TestFullMemoryCoolsDown(t *testing.T) {
 		t.Errorf("Release: %v", err)
 	}
 	if got := server.MustDo(t, "GET", labtest.LockKey("n")); got != "cooldown|a" {
-		t.Errorf("L is %q, want that it rests", got)
+		t.Fatalf("L is %q, want that it rests", got)
 	}
 	queueLength(t, server, "n", "2")
 	cancel()
@@ -172,7 +172,7 @@ func TestFullMemoryCoolsDown(t *testing.T) {
 		return nil
 	})
 	if err != nil {
-		t.Errorf("Once: %v", err)
+		t.Fatalf("Once: %v", err)
 	}
 	if run, err := b.LastRun(t.Context(), "job"); err != nil || run.Outcome != holdfast.Done {
 		t.Errorf("LastRun: got %+v, %v, want that it is done", run, err)

@@ -272,7 +272,7 @@ func TestJournalDropsAndTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := w.Dropped(), int64(90); got != want {
-		t.Errorf("dropped: got %d, want %d", got, want)
+		t.Fatalf("dropped: got %d, want %d", got, want)
 	}
 	store.mends()
 	until(t, "it is written", func() bool { return len(read(t, store, journal.Query{})) == 11 })

@@ -128,7 +128,7 @@ var orderMutants = []mutant{
 	{guard: "a taken lease has the settings of its Mutex", file: "mutex.go", name: "TestStealForOneselfByAMutex",
 		edits: []string{"k := m.ownKind()", "k := m.client.engine.DedicatedKind(m.client.engine.Owner, m.client.engine.TTL)"}},
 	{guard: "run --steal takes the name", file: "cmd/holdfast/internal/take/take.go", pkg: "./cmd/holdfast", name: "TestScripts",
-		edits: []string{"if o.Steal.Tenure != \"\" {", "if false {"}},
+		edits: []string{"if o.Steal.Tenure != \"\" {", "if o.NoWait = true; false {"}},
 	{guard: "write order under full memory: take", file: "internal/script/mutex/take.lua", pkg: "./internal/lab/client", name: "TestFullMemoryOrders",
 		edits: []string{"redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first", "-- first"}},
 	{guard: "an adopted name does not linger", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",

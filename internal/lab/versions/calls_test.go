@@ -53,13 +53,13 @@ func TestCallsMeetALaterVersion(t *testing.T) {
 	}
 	for plant, state := range plantedAt(name) {
 		for call, do := range calls {
-			t.Run(call+" "+plant, func(t *testing.T) {
+			if !t.Run(call+" "+plant, func(t *testing.T) {
 				server.MustDo(t, "FLUSHALL")
 				for _, command := range state {
 					server.MustDo(t, command...)
 				}
 				before := everything(t, server)
-				ctx, cancel := context.WithTimeout(t.Context(), labtest.Patience)
+				ctx, cancel := context.WithTimeout(t.Context(), labtest.Slack)
 				defer cancel()
 				err := do(ctx)
 				if !errors.Is(err, holdfast.ErrVersion) || !strings.Contains(err.Error(), "protocol 2, this process has 1): update this process") {
@@ -68,7 +68,9 @@ func TestCallsMeetALaterVersion(t *testing.T) {
 				if after := everything(t, server); !maps.Equal(before, after) {
 					t.Errorf("it changed\n%q\ninto\n%q", before, after)
 				}
-			})
+			}) {
+				return // each of the others may wait as long
+			}
 		}
 	}
 }
