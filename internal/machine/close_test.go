@@ -18,6 +18,11 @@ func TestClose(t *testing.T) {
 			{shutDown, "b: closed; a ends: lost: closed; owed: unlock #1"},
 			{wait(10 * time.Second), ""},
 			{enter("c"), "c: closed"},
+			{confirmed, ""},
+			{pushed("revoked", "#1"), ""},
+			{broken, ""},
+			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
+			{func(y *play) { y.p.Confirm("n", y.now) }, ""},
 		}},
 		{name: "a queued id is cancelled", beats: []beat{
 			{confirmed, ""},
@@ -39,6 +44,15 @@ func TestClose(t *testing.T) {
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{shutDown, "b: closed; release of a: unknown; owed: unlock #1; owed: cancel #2"},
 			{late("unlock", inQueue(0)), "owed: cancel #2"},
+		}},
+		{name: "also by a cool-down", beats: []beat{
+			{confirmed, ""},
+			{enterAs(short), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{enter("b"), ""},
+			{release("a"), "a ends: released; cooldown #1 5000 #2"},
+			{shutDown, "b: closed; release of a: unknown; owed: cooldown #1 5000; owed: cancel #2"},
+			{late("cooldown", inQueue(0)), "owed: cancel #2"},
 		}},
 		{name: "a lease that is over is unlocked", beats: []beat{
 			{enter("a"), "lock #1"},

@@ -190,6 +190,17 @@ func TestSharedKinds(t *testing.T) {
 			{answer("shared_unlock", released()), "release of a: ok"},
 			{pushed("grant", "#1"), "shared_unlock #1"},
 		}},
+		{name: "a late lock of it is cancelled then", kind: permits, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "shared_lock #1 10 wait 0"},
+			{wait(2100 * time.Millisecond), "shared_lock #1 10 wait 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #2 0 #1"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{release("a"), "a ends: released; shared_unlock #2 #1"},
+			{answer("shared_unlock", released()), "release of a: ok"},
+			{answer("shared_lock 1", inQueue(0)), "shared_unlock #1"},
+		}},
 		{name: "in a Cluster", settings: Settings{Sharded: true}, kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0 :{holdfast:n}"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},

@@ -127,6 +127,15 @@ func TestRuleMinHold(t *testing.T) {
 			{later(time.Second), ""},
 			{func(y *play) { answer("lock", wire.Answer{Word: "held", Holder: y.id("#1"), PTTL: time.Second})(y) }, "cooldown #1 4000; listen"},
 		}},
+		{name: "but not after MinHold", beats: []beat{
+			{confirmed, ""},
+			{enterAs(short), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1 0 5000"},
+			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{wait(5 * time.Second), ""},
+			{grantPushed("#1", 9, 8, 0), "cancel #1"},
+		}},
 	})
 }
 

@@ -14,6 +14,11 @@ func behind(holder string, pttl time.Duration) wire.Answer {
 	return a
 }
 
+// contended says whether a request may not wait for others.
+func contended(which string) input {
+	return func(y *play) { y.say("contended: %v", y.request(which).MayBeContended()) }
+}
+
 // placed is the answer that queues at that position.
 func placed(position int64, pttl time.Duration) wire.Answer {
 	a := inQueue(position)
@@ -23,6 +28,9 @@ func placed(position int64, pttl time.Duration) wire.Answer {
 
 // Rule 6: pushes are never trusted alone, except a grant.
 func TestRulePushesAreNotTrusted(t *testing.T) {
+	refused := inQueue(0)
+	refused.Refused, refused.Inserted = "NOPERM", false
+	orphan := behind("foreign", -time.Millisecond)
 	handedOver := placed(9, 5*time.Second)
 	handedOver.PollIn = time.Second
 	perform(t, []scene{
@@ -58,7 +66,13 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{enter("a"), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{both(pushed("recall", "#1"), release("a")), "a ends: released; unlock #1"},
-			{func(y *play) { y.say("contended: %v", y.request("unlock").MayBeContended()) }, "contended: true"},
+			{contended("unlock"), "contended: true"},
+		}},
+		{name: "nor one that a batch refused", beats: []beat{
+			{enter("a"), "lock #1"},
+			{contended("lock"), "contended: false"},
+			{func(y *play) { y.local.BatchRefused() }, ""},
+			{contended("lock"), "contended: true"},
 		}},
 		{name: "the head asks at the time that the push says", beats: []beat{
 			{confirmed, ""},
@@ -111,6 +125,42 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{answer("lock", heldByAnother()), ""},
 			{wait(99 * time.Millisecond), ""},
 			{wait(151 * time.Millisecond), "lock #1"},
+		}},
+		{name: "so it does for a minute where the server refuses to publish", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", refused), ""},
+			{wait(250 * time.Millisecond), "lock #1 wait 70"},
+			{answer("lock", refused), ""},
+			{warned, "1 warnings"},
+			{sleep(2 * time.Minute), "lock #1 wait 70"},
+			{answer("lock", inQueue(0)), ""},
+			{wait(15 * time.Second), ""},
+			{wait(12 * time.Millisecond), "lock #1 wait 70"},
+			{answer("lock", refused), ""},
+			{warned, "2 warnings"},
+		}},
+		{name: "a key without an expiry is polled, and repaired if it stays", settings: Settings{RepairOrphans: time.Minute}, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", orphan), ""},
+			{sleep(30 * time.Second), "lock #1 wait 70"},
+			{answer("lock", orphan), ""},
+			{sleep(30 * time.Second), "lock #1 wait 70"},
+			{answer("lock", orphan), "repair foreign 15000"},
+			{answer("repair", wire.Answer{Word: "repaired"}), ""},
+			{warned, "1 warnings"},
+			{fail("repair", errNetwork), ""},
+			{warned, "2 warnings"},
+		}},
+		{name: "unless another took its place", settings: Settings{RepairOrphans: time.Minute}, beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", orphan), ""},
+			{sleep(30 * time.Second), "lock #1 wait 70"},
+			{answer("lock", behind("other", -time.Millisecond)), ""},
+			{sleep(30 * time.Second), "lock #1 wait 70"},
+			{answer("lock", orphan), ""},
 		}},
 		{name: "a holder that sends no push is polled", beats: []beat{
 			{confirmed, ""},

@@ -18,6 +18,14 @@ func TestRuleSubscribedBeforeItWaits(t *testing.T) {
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
 		}},
+		{name: "in a Cluster each name has one, and its locks name the channel", settings: Settings{Sharded: true}, beats: []beat{
+			{enter("a"), "lock #1 try 0 :{holdfast:n}"},
+			{answer("lock", heldByAnother()), "listen"},
+			{confirmed, "lock #1 wait 0 :{holdfast:n}"},
+			{answer("lock", inQueue(0)), ""},
+			{grantPushed("#1", 1, 8, 0), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1 :{holdfast:n}"},
+		}},
 		{name: "a try needs none", beats: []beat{
 			{enter("try"), "lock #1"},
 			{answer("lock", heldByAnother()), "try: held by another"},

@@ -38,7 +38,7 @@ var attackMutants = []mutant{
 		edits: []string{"if c.answered {", "if false {"}},
 	{guard: "Close repeats a cancel that was answered", file: "internal/engine/close.go", name: "TestLockArrivesBehindItsCancel",
 		edits: []string{"\te.repeatCancels(ctx, repeats)\n", "\t_ = repeats\n"}},
-	{guard: "repeats of an answered cancel end", file: "internal/machine/release.go", name: "TestLockArrivesBehindItsCancel",
+	{guard: "repeats of an answered cancel end", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		edits: []string{"c.repeatAfter > longestRepeat", "false"}},
 	{guard: "a group that is given up half-way is cancelled", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		edits: []string{"if mayBeInRedis {\n\t\tn.p.cancelTenure(t, now)", "if mayBeInRedis && false {\n\t\tn.p.cancelTenure(t, now)"}},

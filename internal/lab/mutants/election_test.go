@@ -40,7 +40,7 @@ var electionMutants = []mutant{
 		edits: []string{"isNew = !s.reported || v.Hash != s.leader.Hash ||", "isNew = !s.reported || v.Remaining != s.leader.Remaining ||"}},
 	{guard: "election: the last observer closes the subscription", file: "internal/engine/observe.go", name: "TestObserveEnds",
 		edits: []string{"a.keep.Close()", "_ = 0"}},
-	{guard: "election: pushes of another subscription are ignored", file: "internal/machine/subscriber.go", name: "TestPushesByAnotherSubscription",
+	{guard: "election: pushes of another subscription are ignored", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestPushByAnotherSubscription",
 		edits: []string{"if t.local.sub != s {", "if false {"}},
 	{guard: "proclaim: an older value does not replace a newer one", file: "internal/script/election/announce.lua", name: "TestLateProclaim",
 		edits: []string{"elseif same and tonumber(newest) > tonumber(number) then", "elseif false then"}},

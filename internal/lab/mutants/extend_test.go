@@ -24,7 +24,7 @@ var extendMutants = []mutant{
 		edits: []string{"case !n.Kind.NoRenew:\n\t\tt.prolong", "case r.extendBy == 0:\n\t\tt.prolong"}},
 	{guard: "NoRenew: the check is repeated soon", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		edits: []string{"if renews && err != nil && t.phase == holding {", "if false {"}},
-	{guard: "NoRenew: the check is repeated soon after minutes, too", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleFirstGrantBegins",
+	{guard: "NoRenew: the check is repeated soon after minutes, too", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		edits: []string{"return min(t.ttl/6, LongestRenewal)", "return t.ttl / 6"}},
 	{guard: "NoRenew: a revocation by the same Client checks again", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		edits: []string{"\t\tn.renew(t, now)\n\t\tn.arm(now)\n\t\treturn t.renewal\n", "\t\treturn n.check(t, now)\n"}},

@@ -70,7 +70,7 @@ var smallerMutants = []mutant{
 		edits: []string{"\t\tn.idReplaced()\n", "\t\tn.idReplaced()\n\t\tif t.mayRunLate {\n\t\t\tn.p.cancelTenure(t, now)\n\t\t}\n"}},
 	{guard: "shrink: a late lock is cancelled after the lease", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestSharedKinds",
 		edits: []string{"if held && t.mayRunLate {", "if held && t.mayRunLate && !t.local.Kind.isShrunk() {"}},
-	{guard: "shrink: a former id that Redis shows makes the lease renew", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestQuorum",
+	{guard: "shrink: a former id that Redis shows makes the lease renew", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestSharedKinds",
 		edits: []string{"\t\tt.local.formerIDSeen(t, now)\n", ""}},
 	{guard: "shrink: it does not renew in a loop", file: "internal/machine/kind.go", pkg: "./internal/machine", name: "TestSharedKinds",
 		edits: []string{"case t.failures == 0:", "default:"}},

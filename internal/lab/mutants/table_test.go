@@ -81,7 +81,7 @@ var mutants = []mutant{
 		edits: []string{"\"TRYAGAIN\", \"CLUSTERDOWN\", ", ""}},
 	{guard: "rule 10: an answered grant is confirmed", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
 		edits: []string{"if t.confirmed = n.p.WaitReplicas == 0; t.confirmed {", "if t.confirmed = true; t.confirmed {"}},
-	{guard: "rule 10: a pushed grant is confirmed", file: "internal/machine/ask.go", name: "TestPushedGrantIsConfirmed",
+	{guard: "rule 10: a pushed grant is confirmed", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
 		edits: []string{"if t.confirmed = n.p.WaitReplicas == 0; t.confirmed {", "if t.confirmed = n.p.WaitReplicas == 0 || g.ttl < n.p.TTL; t.confirmed {"}},
 	{guard: "rule 10: a renewal with too few replicas moves no deadline", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
 		edits: []string{"r.Acked < n.p.WaitReplicas:", "r.Acked < n.p.WaitReplicas && !t.confirmed:"}},
