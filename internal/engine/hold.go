@@ -294,7 +294,7 @@ func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return wire.Failure(u.Local.Name, wire.ErrUnknown, cmp.Or(k.Shrunk.LastErr, wire.ErrNoAnswer))
+	return wire.Failure(u.Local.Name, wire.ErrUnknown, cmp.Or(u.Local.ShrinkError(), wire.ErrNoAnswer))
 }
 
 // Proclaim changes the value of a term, and waits until Redis has stored it. If that fails, it is

@@ -32,16 +32,13 @@ func (n *Name) ask(now clock.Instant) {
 // subscription is confirmed: a waiter without a listener counts as dead.
 func (n *Name) sendLock(now clock.Instant) {
 	t := n.tenure
-	s, args := script.Lock, []string{t.ID}
-	if n.Kind.Shared() {
-		args = append(args, wire.Itoa(n.Kind.capacity))
-	}
+	s, args := script.Lock, append([]string{t.ID}, n.Kind.lockArgs...)
 	if first := n.Kind.First; first != nil {
 		s, args = first.Script, append(args, first.Args...)
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
 		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
-	} else if n.shard != "" || n.Kind.Shared() {
+	} else if n.shard != "" || n.Kind.lockArgs != nil {
 		args = append(args, "try", "0", n.shard)
 	}
 	if t.firstSent == 0 {

@@ -28,14 +28,23 @@ type Kind struct {
 	idSuffix string        // what its ids end with
 
 	// A lock of a shared kind has a capacity, and each holder takes a part of it, its weight.
-	// Its tenure has one turn, and is not recalled.
-	Letter      byte // of its ids, see keyspace; 0: a Mutex
-	weight      int64
-	capacity    int64
-	keys        []string // lock, fence, queue, holders, and of a semaphore the size key
-	renewalID   string   // the id that renewalKeys is for
-	renewalKeys []string // the keys of its renewals
-	Shrunk      shrunk
+	Letter   byte // of its ids, see keyspace; 0: a Mutex
+	weight   int64
+	capacity int64
+	scripts  map[*driver.Script]*driver.Script // that do for this kind what those of a Mutex do; nil: a Mutex
+	lockArgs []string                          // of lock, after the id
+	keys     []string                          // lock, fence, queue, holders, and of a semaphore the size key
+	oneTurn  bool                              // its tenure has one turn, and is not recalled
+	shrunk   shrunk
+}
+
+// sharedScripts are the scripts of the shared kinds, by those of a Mutex.
+var sharedScripts = map[*driver.Script]*driver.Script{
+	script.Lock:   script.SharedLock,
+	script.Unlock: script.SharedUnlock,
+	script.Cancel: script.SharedUnlock,
+	script.Held:   script.SharedHeld,
+	script.Renew:  script.SharedRenew,
 }
 
 // FirstLock replaces the script lock, to adopt a lease, to steal a name or to begin a tick.
@@ -71,6 +80,7 @@ func (s *Settings) CandidateKind(value string) *Kind {
 func (s *Settings) SharedKind(letter byte, weight, capacity int64) *Kind {
 	return &Kind{
 		Owner: s.Owner, TTL: s.TTL, Letter: letter, weight: weight, capacity: capacity,
+		scripts: sharedScripts, lockArgs: []string{wire.Itoa(capacity)}, oneTurn: true,
 		idSuffix: keyspace.SharedSuffix(s.TTL, letter, weight, s.Owner),
 	}
 }
@@ -92,11 +102,9 @@ func (k *Kind) size() int {
 
 // setKeys notes the keys of the scripts of a shared kind.
 func (k *Kind) setKeys(keys *keyspace.Keys) {
-	switch k.Letter {
-	case 0:
-	case keyspace.Permits:
+	if k.Letter == keyspace.Permits {
 		k.keys = keys.WithSize()
-	default:
+	} else {
 		k.keys = keys.WithHolders()
 	}
 }
@@ -115,31 +123,40 @@ func MutexOnly(name, what string) error {
 }
 
 // callFor returns the call of a script for this name. For a shared kind it is the shared script that
-// does the same.
+// does the same. Renewals are frequent, so a tenure makes their keys once.
 func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 	k := n.Kind
-	if !k.Shared() {
-		return driver.Call{Script: s, Keys: n.keysFor(s, args), Args: args}
+	if shared := k.scripts[s]; shared != nil {
+		s = shared
 	}
-	switch s {
-	case script.Lock:
-		return driver.Call{Script: script.SharedLock, Keys: k.keys, Args: args}
-	case script.Unlock, script.Cancel:
-		s = script.SharedUnlock
+	call := driver.Call{Script: s, Keys: n.Keys[:], Args: args}
+	switch t := n.tenure; s {
+	case script.Adopt, script.Take:
+		call.Keys = n.Keys.WithRevocation()
+	case script.OnceLock:
+		call.Keys = append(call.Keys, n.Keys.WithOnce()[1])
 	case script.Held:
-		return driver.Call{Script: script.SharedHeld, Keys: []string{k.keys[3], n.Keys.Lock(), n.Keys.RevocationOf(args[0])}, Args: args}
+		call.Keys = []string{n.Keys.Lock(), n.Keys.Revocation()}
 	case script.Renew:
-		return driver.Call{Script: script.SharedRenew, Keys: k.keysToRenew(n.Keys, args[0]), Args: args}
+		if t.renewKeys == nil {
+			t.renewKeys = n.Keys.ToRenew()
+		}
+		if call.Keys = t.renewKeys; len(args) == 1 { // without the fence key
+			call.Keys = t.renewKeys[:3]
+		}
+	case script.SharedLock:
+		call.Keys = k.keys
+	case script.SharedUnlock:
+		call.Keys = k.keys[:4]
+	case script.SharedHeld:
+		call.Keys = []string{k.keys[3], n.Keys.Lock(), n.Keys.RevocationOf(args[0])}
+	case script.SharedRenew:
+		if t.renewKeys == nil {
+			t.renewKeys = slices.Concat(k.keys[:4], []string{n.Keys.RevocationOf(t.ID)})
+		}
+		call.Keys = t.renewKeys
 	}
-	return driver.Call{Script: s, Keys: k.keys[:4], Args: args}
-}
-
-// keysToRenew returns the keys of a renewal. Renewals are frequent, so the keys are made once.
-func (k *Kind) keysToRenew(keys *keyspace.Keys, id string) []string {
-	if k.renewalID != id {
-		k.renewalID, k.renewalKeys = id, slices.Concat(k.keys[:4], []string{keys.RevocationOf(id)})
-	}
-	return k.renewalKeys
+	return call
 }
 
 // Renews reports whether a script prolongs a tenure.
@@ -194,7 +211,7 @@ const maxSizes = 1024
 type shrunk struct {
 	formerIDs []string // the ids before, in order
 	replacing bool     // Redis has not replaced them yet
-	LastErr   error    // how the newest try failed
+	lastErr   error    // how the newest try failed
 }
 
 // Shrink reduces the weight of a turn. If waits is true, Redis has not done so yet: Host.Done gets
@@ -207,11 +224,15 @@ func (p *Process) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) 
 	if weight < n.Kind.weight {
 		n.replaceID(letter, weight)
 	}
-	if n.Kind.Shrunk.replacing {
+	if n.Kind.shrunk.replacing {
 		n.askSmaller(now)
 	}
-	return n.Kind.Shrunk.replacing, nil
+	return n.Kind.shrunk.replacing, nil
 }
+
+// ShrinkError returns how the newest try to make the part of this name smaller failed; nil: it has no
+// answer.
+func (n *Name) ShrinkError() error { return n.Kind.shrunk.lastErr }
 
 // askSmaller renews at once, which replaces the former ids.
 func (n *Name) askSmaller(now clock.Instant) {
@@ -228,9 +249,9 @@ func (n *Name) replaceID(letter byte, weight int64) {
 	head := t.ID[:len(t.ID)-len(k.idSuffix)]
 	k.Letter, k.weight = letter, weight
 	k.idSuffix = keyspace.SharedSuffix(k.TTL, letter, weight, k.Owner)
-	k.Shrunk.formerIDs = append(k.Shrunk.formerIDs, t.ID)
-	k.Shrunk.LastErr = nil
-	k.Shrunk.replacing = true
+	k.shrunk.formerIDs = append(k.shrunk.formerIDs, t.ID)
+	k.shrunk.lastErr = nil
+	k.shrunk.replacing = true
 	delete(n.p.tenures, t.ID)
 	n.p.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
 	t.ID = head + k.idSuffix
@@ -239,8 +260,8 @@ func (n *Name) replaceID(letter byte, weight int64) {
 
 // idReplaced: Redis has replaced the former ids.
 func (n *Name) idReplaced() {
-	if n.Kind.Shrunk.replacing {
-		n.Kind.Shrunk.replacing = false
+	if n.Kind.shrunk.replacing {
+		n.Kind.shrunk.replacing = false
 		n.p.Host.Done(n.Kind)
 	}
 }
@@ -250,8 +271,8 @@ func (n *Name) formerIDsEnded(now clock.Instant) {
 	if !n.Kind.isShrunk() {
 		return
 	}
-	n.Kind.Shrunk.replacing = false
-	for _, id := range n.Kind.Shrunk.formerIDs {
+	n.Kind.shrunk.replacing = false
+	for _, id := range n.Kind.shrunk.formerIDs {
 		delete(n.p.byFormerID, id)
 		n.p.endedIDs.Add(id, n.remembered(now), now, n.Kind.TTL+time.Minute)
 	}
@@ -276,7 +297,7 @@ func (n *Name) formerIDSeen(t *Tenure, now clock.Instant) {
 // lockID returns the id that the locks of a tenure had: the first one.
 func (n *Name) lockID(t *Tenure) string {
 	if n.Kind.isShrunk() {
-		return n.Kind.Shrunk.formerIDs[0]
+		return n.Kind.shrunk.formerIDs[0]
 	}
 	return t.ID
 }
@@ -302,11 +323,11 @@ func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
 }
 
 // isShrunk reports whether the part was made smaller.
-func (k *Kind) isShrunk() bool { return len(k.Shrunk.formerIDs) > 0 }
+func (k *Kind) isShrunk() bool { return len(k.shrunk.formerIDs) > 0 }
 
 // withFormerIDs adds the former ids to the arguments of a renewal or an unlock.
 func (k *Kind) withFormerIDs(args []string, suffix string) []string {
-	return slices.Concat(args, []string{suffix}, k.Shrunk.formerIDs)
+	return slices.Concat(args, []string{suffix}, k.shrunk.formerIDs)
 }
 
 // Announces reports whether the turn is a term, and the server pushes what it announces.

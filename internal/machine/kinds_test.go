@@ -126,7 +126,7 @@ func TestSharedKinds(t *testing.T) {
 			{shrink, "shared_renew #2 0 #1"},
 			{wait(500 * time.Millisecond), "shared_renew #2 0 #1"},
 			{fail("shared_renew", errNetwork), ""},
-			{func(y *play) { y.say("%v", y.local.Kind.Shrunk.LastErr) }, "connection reset"},
+			{func(y *play) { y.say("%v", y.local.ShrinkError()) }, "connection reset"},
 		}},
 		{name: "a question names both ids", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},

@@ -41,7 +41,6 @@ type Name struct {
 	notBatched       bool          // lock_batch answered "again" for it
 	listed           bool          // in Process.names, until it is forgotten
 	orphan           orphan
-	renewKeys        []string      // keys of renew, made once
 	Place            *ballot.Place // on a quorum: where it asks from
 	timer            clock.Timer
 }
@@ -86,7 +85,9 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 // newName makes a local name.
 func (p *Process) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 	n := &Name{p: p, key: key, Name: name, Kind: k, Keys: keys, sub: p.sub, listed: true}
-	k.setKeys(keys)
+	if k.Shared() {
+		k.setKeys(keys)
+	}
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
 		if k.Shared() {
@@ -109,7 +110,7 @@ func (n *Name) remembered(now clock.Instant) *Name {
 		return n
 	}
 	return n.p.remembered.Of(n.Name, now, func() *Name {
-		k := &Kind{Owner: n.Kind.Owner, TTL: n.Kind.TTL, Letter: n.Kind.Letter, capacity: n.Kind.capacity, keys: n.Kind.keys}
+		k := &Kind{Owner: n.Kind.Owner, TTL: n.Kind.TTL, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
 		return &Name{p: n.p, Name: n.Name, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
 }
@@ -332,7 +333,7 @@ func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
 // recalled notes that another client waits. The present local waiters still get turns,
 // then the name is released.
 func (n *Name) recalled(t *Tenure) {
-	if t.servesUpTo == 0 && !n.Kind.Shared() {
+	if t.servesUpTo == 0 && !n.Kind.oneTurn {
 		t.servesUpTo = max(1, n.admitted)
 		n.p.Host.Note(Event{What: NameRecalled, Name: n.Name})
 	}

@@ -30,7 +30,7 @@ type Process struct {
 	names          map[string]*Name         // by key: the name; for a dedicated or shared kind the name and a number
 	lastDedicated  int64                    // the newest of these numbers
 	tenures        map[string]*Tenure       // by id: those that are neither ended nor exported
-	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.Shrunk
+	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.shrunk
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
 	endedIDs       memory.For[*Name]        // ids released or lost
 	minHolds       map[string]clock.Instant // by ended id: when its MinHold will be over
@@ -226,26 +226,6 @@ func (r *Request) MayBeContended() bool {
 
 // BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
 func (n *Name) BatchRefused() { n.notBatched = true }
-
-// keysFor returns the keys of a script for this name.
-func (n *Name) keysFor(s *driver.Script, args []string) []string {
-	switch {
-	case s == script.Adopt || s == script.Take:
-		return n.Keys.WithRevocation()
-	case s == script.Held:
-		return []string{n.Keys.Lock(), n.Keys.Revocation()}
-	case s == script.OnceLock:
-		return append(n.Keys[:], n.Keys.WithOnce()[1])
-	case s != script.Renew:
-		return n.Keys[:]
-	case n.renewKeys == nil: // renewals are frequent: their keys are made once
-		n.renewKeys = n.Keys.ToRenew()
-	}
-	if len(args) > 1 {
-		return n.renewKeys
-	}
-	return n.renewKeys[:3]
-}
 
 // sendScript makes a request, which the host sends when the mutex is released. now was
 // read before that, so a ttl in the answer may count from now.

@@ -1,5 +1,7 @@
 package machine
 
+import "reflect"
+
 // check returns which fact about a process does not hold; empty: all do.
 func (p *Process) check() string {
 	holds := 0
@@ -32,7 +34,7 @@ func (t *Tenure) checkPhase() string {
 	switch {
 	case t.phase > queued && t.whileAsked != whileAsked{}:
 		return "a tenure that was granted or has ended still knows how it was asked for"
-	case t.phase != holding && t.whileHolding != whileHolding{}:
+	case t.phase != holding && !reflect.ValueOf(&t.whileHolding).Elem().IsZero():
 		return "a tenure that does not hold knows what only a holder knows"
 	case t.phase != releasing && t.whileReleasing != whileReleasing{}:
 		return "a tenure that is not releasing knows of an unlock"

@@ -75,8 +75,8 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {
 func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
 	args = []string{t.ID}
 	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
-	if n.Kind.Shared() && t.turns > 0 {
-		wanted = 0 // it has one turn
+	if n.Kind.oneTurn && t.turns > 0 {
+		wanted = 0
 	}
 	if n.Kind.isShrunk() {
 		return n.Kind.withFormerIDs(append(args, "0"), n.shard), 0
@@ -167,7 +167,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 
 func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
 	if t.failures++; n.Kind.isShrunk() {
-		n.Kind.Shrunk.LastErr = err
+		n.Kind.shrunk.lastErr = err
 	}
 	n.retryRenewal(t, now)
 	n.p.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
@@ -375,7 +375,7 @@ func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 	args := []string{t.ID}
 	if n.Kind.isShrunk() {
-		args = append(args, n.Kind.Shrunk.formerIDs...)
+		args = append(args, n.Kind.shrunk.formerIDs...)
 	}
 	return n.p.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
 }

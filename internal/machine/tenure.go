@@ -68,6 +68,7 @@ type whileAsked struct {
 type whileHolding struct {
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
+	renewKeys      []string      // of its renewals
 	renewal        *Request      // in flight, or about to be
 	reservations   int16         // renewals on their way that reserve tokens
 	failures       int           // renewals in a row that were not answered, or by too few replicas
