@@ -17,7 +17,7 @@ import (
 // Eval runs a call. If its slot is split, Eval runs what can be done to the lock key alone.
 func Eval(ctx context.Context, store driver.Store, call driver.Call) ([]string, error) {
 	reply, err := store.Eval(ctx, call)
-	if split(err) {
+	if err != nil && split(err) {
 		return evalKeyOnly(ctx, store, call, err)
 	}
 	return reply, err

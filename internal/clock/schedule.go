@@ -35,21 +35,17 @@ func (s *Schedule) Wakes() time.Time { return s.until }
 // Close stops the system timer. Nothing wakes the loop afterwards.
 func (s *Schedule) Close() { s.sleep.Stop() }
 
-// Set makes t due at when, also if it was set for another time before.
+// Set makes t due at when, also if it was set for another time before, and makes the loop look then
+// at the latest. After a suspend wakes is too early by the length of the suspend, because the loop
+// slept on. So Set trusts wakes only for the time by which [Clock.Now] may be wrong anyway: no suspend
+// in that time is longer. Then it reads Go's clock again. Reading it at every call would cost a local
+// turn a tenth of its time.
 func (s *Schedule) Set(t *Timer, when, now Instant) {
 	s.timers.Set(t, when)
-	s.within(when.Sub(now), now)
-}
-
-// within makes the loop look after d at the latest. After a suspend wakes is too early by the
-// length of the suspend, because the loop slept on. So within trusts wakes only for the time by
-// which [Clock.Now] may be wrong anyway: no suspend in that time is longer. Then it reads Go's
-// clock again. Reading it at every call would cost a local turn a tenth of its time.
-func (s *Schedule) within(d time.Duration, now Instant) {
 	if now-s.read >= nowError {
 		s.wakes, s.read = now.Add(time.Until(s.until)), now
 	}
-	if d = max(0, min(d, s.every())); s.wakes.Sub(now) > d {
+	if d := max(0, min(when.Sub(now), s.every())); s.wakes.Sub(now) > d {
 		s.sleeps(d, now)
 	}
 }

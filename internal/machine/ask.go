@@ -51,11 +51,15 @@ func (n *Name) sendLock(now clock.Instant) {
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
-	defer n.p.removalProgress(t.ID)
+	if n.p.awaitedIDs[t.ID] != nil {
+		defer n.p.removalProgress(t.ID)
+	}
 	if err == nil {
 		t.openLocks--
 	}
-	n.noteSize(a)
+	if a.Capacity > 0 {
+		n.noteSize(a)
+	}
 	if r.outdated() {
 		n.outdatedLock(t, err, now)
 		return
@@ -64,29 +68,17 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if newest {
 		t.asking = nil
 	}
-	asking := n.tenure == t && t.phase <= queued
-	givenBack := t.phase == releasing || t.phase == ended // it may have run after the unlock or the cancel
 	switch {
 	case err != nil:
-		_, refused := wire.AsServerError(err)
-		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
-		n.refusedUnwritten(t, err)
-		if newest && asking {
-			if together := refused && n.leaveGroup(); !together || wire.Transient(err) { // else it may be about another name
-				n.failed(err, r.Sent, now)
-			}
-			n.step(now)
-		} else if givenBack && !refused {
-			n.p.cancelTenure(t, now)
-		}
+		n.lockFailed(r, newest, err, now)
 		return
 	case a.Word == "granted":
 		n.lockGranted(r, a, now)
 		return
-	case givenBack && (a.Word == "queued" || a.Word == "again"):
+	case t.givenBack() && (a.Word == "queued" || a.Word == "again"):
 		n.p.cancelID(t.ID, n, now)
 		return
-	case !asking:
+	case t.phase > queued:
 		return
 	}
 	n.failingSince = 0
@@ -127,6 +119,25 @@ func (n *Name) lockGranted(r *Request, a wire.Answer, now clock.Instant) {
 		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 	}, now)
+}
+
+// givenBack reports whether a lock that was answered may have run after the unlock or the cancel.
+func (t *Tenure) givenBack() bool { return t.phase == releasing || t.phase == ended }
+
+// lockFailed: a lock had no answer, or was answered by an error.
+func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant) {
+	t := r.Tenure
+	_, refused := wire.AsServerError(err)
+	t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
+	n.refusedUnwritten(t, err)
+	if newest {
+		if together := refused && n.leaveGroup(); !together || wire.Transient(err) { // else it may be about another name
+			n.failed(err, r.Sent, now)
+		}
+		n.step(now)
+	} else if t.givenBack() && !refused {
+		n.p.cancelTenure(t, now)
+	}
 }
 
 // refusedUnwritten: Redis may have refused a lock before its first write. If no other request

@@ -60,17 +60,6 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
 }
 
-// setHoldLimits sets the MinHold and the MaxHold of a turn. Grace is 2 s unless set.
-func (u *Turn) setHoldLimits(w *Waiter, now clock.Instant) {
-	if w.MinHold > 0 {
-		u.Tenure.minHold.require(now.Add(w.MinHold))
-	}
-	if w.MaxHold > 0 {
-		u.until, u.grace = now.Add(w.MaxHold), cmp.Or(w.Grace, 2*time.Second)
-	}
-	u.Local.stopRenewing(u.Tenure)
-}
-
 // Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports
 // whether Redis keeps the lock key for it; if not, renew first. e is not nil if the turn has ended.
 func (u *Turn) Share(minHold time.Duration) (confirmed bool, e *Ending) {

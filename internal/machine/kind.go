@@ -172,7 +172,7 @@ func (n *Name) sizeExceeded(a wire.Answer) {
 // this program asks for.
 func (n *Name) noteSize(a wire.Answer) {
 	c, k := n.p, n.Kind
-	if a.Capacity == 0 || k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
+	if k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
 		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
 		return
 	}
@@ -305,7 +305,7 @@ func (n *Name) lockID(t *Tenure) string {
 // outdated reports whether a request had a former id: it may have run after Redis replaced that id.
 // Then the answer to a renewal proves nothing, and a lock may have left state behind.
 func (r *Request) outdated() bool {
-	return r.Local.Kind.isShrunk() && r.Call.Args[0] != r.Tenure.ID
+	return r.Call.Args[0] != r.Tenure.ID
 }
 
 // outdatedLock undoes what a lock of a former id may have left.

@@ -302,7 +302,8 @@ func (n *Name) topUp(now clock.Instant) {
 	}
 }
 
-// giveTurn gives a local waiter a turn, with the next token. If no token is left, it renews first.
+// giveTurn gives a local waiter a turn, with the next token and its limits. Grace is 2 s unless set. If
+// no token is left, it renews first.
 func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	t := n.tenure
 	token, ok := t.tokens.Take()
@@ -316,13 +317,22 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	t.turns++
 	t.toppedUp = false
 	t.lingerUntil = 0
-	n.turn = &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
-	n.turn.setHoldLimits(w, now)
+	u := &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
+	if w.MinHold > 0 {
+		t.minHold.require(now.Add(w.MinHold))
+	}
+	if w.MaxHold > 0 {
+		u.until, u.grace = now.Add(w.MaxHold), cmp.Or(w.Grace, 2*time.Second)
+	}
+	n.turn = u
+	if n.Kind.NoRenew {
+		n.stopRenewing(t)
+	}
 	n.p.Host.ShowDetails()
 	if n.p.Events {
 		n.noteGranted(w, now)
 	}
-	n.p.Host.Deliver(w, Outcome{Turn: n.turn})
+	n.p.Host.Deliver(w, Outcome{Turn: u})
 }
 
 // noteGranted is a function of its own, because an Event needs much of the stack.

@@ -174,9 +174,10 @@ func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.I
 		}
 		return
 	}
-	err = r.Explained(err)
 	if err == nil {
 		p.LastAnswer = now
+	} else {
+		err = r.Explained(err)
 	}
 	if err != nil && wire.MayHaveMoved(err) {
 		p.NetFailed = true

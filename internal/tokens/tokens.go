@@ -15,13 +15,7 @@ type Blocks struct {
 }
 
 // From returns Blocks with size tokens. The first is base.
-func From(base, size int64) Blocks {
-	var b Blocks
-	b.use(base, base+size)
-	return b
-}
-
-func (b *Blocks) use(next, end int64) { b.next, b.end, b.half = next, end, (end-next)/2 }
+func From(base, size int64) Blocks { return Blocks{next: base, end: base + size, half: size / 2} }
 
 // Add takes a block. It drops tokens of the block below one that is used or ready, and the
 // whole block if there is a spare.
@@ -31,7 +25,7 @@ func (b *Blocks) Add(base, size int64) {
 	switch {
 	case base >= end:
 	case b.next == b.end && b.spare == b.spareEnd:
-		b.use(base, end)
+		b.next, b.end, b.half = base, end, (end-base)/2
 	case b.spare == b.spareEnd:
 		b.spare, b.spareEnd = base, end
 	}
@@ -46,7 +40,7 @@ func (b *Blocks) Last() int64 { return b.last }
 // Take gives the next token; ok is false when none is left.
 func (b *Blocks) Take() (token int64, ok bool) {
 	if b.next == b.end && b.spare < b.spareEnd {
-		b.use(b.spare, b.spareEnd)
+		b.next, b.end, b.half = b.spare, b.spareEnd, (b.spareEnd-b.spare)/2
 		b.spare, b.spareEnd = 0, 0
 	}
 	if b.next == b.end {

@@ -121,9 +121,7 @@ func DecodeAnswer(reply []string) (Answer, error) {
 		return Answer{}, errors.New("an empty answer")
 	}
 	if len(reply) == 1 {
-		line, size := cutSize(reply[0])
-		if a, ok := decodeLine(line); ok {
-			a.Capacity = size
+		if a, ok := decodeLine(reply[0]); ok {
 			return a, a.check()
 		}
 	}
@@ -149,16 +147,6 @@ func DecodeAnswer(reply []string) (Answer, error) {
 	return a, a.check()
 }
 
-// cutSize takes off a line that a semaphore has another size than the request said.
-func cutSize(line string) (rest string, size int64) {
-	if rest, ok := strings.CutPrefix(line, "sized "); ok {
-		if rest, ok = cutNumbers(rest, &size); ok {
-			return rest, min(size, protocol.MaxSize)
-		}
-	}
-	return line, 0
-}
-
 // decodeLine reads the answers that come often: a line costs less than a list, here
 // and in Redis. They are
 //
@@ -167,7 +155,7 @@ func cutSize(line string) (rest string, size int64) {
 //	released [refused]
 //	again
 //
-// Before granted and queued stands "sized <capacity> ", see cutSize.
+// Before granted and queued stands "sized <capacity> " if a semaphore has another size than the request said.
 func decodeLine(line string) (a Answer, ok bool) {
 	word, rest, _ := strings.Cut(line, " ")
 	a.Word = word
@@ -180,6 +168,13 @@ func decodeLine(line string) (a Answer, ok bool) {
 		rest, ok = a.queued(rest)
 	case "released", "again":
 		ok = true
+	case "sized":
+		var size int64
+		if rest, ok = cutNumbers(rest, &size); ok {
+			a, ok = decodeLine(rest)
+			a.Capacity = min(size, protocol.MaxSize)
+		}
+		return a, ok
 	}
 	a.Refused = rest
 	return a, ok
@@ -203,30 +198,25 @@ func (a *Answer) queued(line string) (rest string, ok bool) {
 	return line[holder:], true
 }
 
-// cutNumbers takes numbers off the front of a line.
+// cutNumbers takes numbers off the front of a line, of at most 16 digits each: no sum of two
+// overflows.
 func cutNumbers(line string, numbers ...*int64) (rest string, ok bool) {
 	for _, n := range numbers {
-		if *n, line, ok = cutNumber(line); !ok {
+		var word string
+		word, line, _ = strings.Cut(line, " ")
+		if len(word) == 0 || len(word) > 16 {
 			return "", false
 		}
+		value := int64(0)
+		for i := range len(word) {
+			if word[i] < '0' || word[i] > '9' {
+				return "", false
+			}
+			value = 10*value + int64(word[i]-'0')
+		}
+		*n = value
 	}
 	return line, true
-}
-
-// cutNumber takes a number of at most 16 digits, which no sum of two
-// overflows, off the front of a line.
-func cutNumber(line string) (n int64, rest string, ok bool) {
-	word, rest, _ := strings.Cut(line, " ")
-	if len(word) == 0 || len(word) > 16 {
-		return 0, "", false
-	}
-	for i := range len(word) {
-		if word[i] < '0' || word[i] > '9' {
-			return 0, "", false
-		}
-		n = 10*n + int64(word[i]-'0')
-	}
-	return n, rest, true
 }
 
 func (a *Answer) set(field, value string) error {

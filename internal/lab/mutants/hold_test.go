@@ -86,7 +86,7 @@ var holdMutants = []mutant{
 		edits: []string{"n.releaseEndedLater(u, u.grace, now)", "n.releaseEndedLater(u, u.grace/2, now)"}},
 	{guard: "Grace: it counts only after MaxHold", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		edits: []string{"case why == maxHold:\n\t\t\tn.releaseEndedLater", "case true:\n\t\t\tn.releaseEndedLater"}},
-	{guard: "Grace: the default is 2 s", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleMaxHold",
+	{guard: "Grace: the default is 2 s", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleMaxHold",
 		edits: []string{"cmp.Or(w.Grace, 2*time.Second)", "cmp.Or(w.Grace, 4*time.Second)"}},
 	{guard: "Grace: observers of an election are told after it", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleMaxHold",
 		edits: []string{"\t\t\tu.removal.of = u\n", ""}},
