@@ -88,7 +88,7 @@ func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.
 		return
 	}
 	for i, r := range batch {
-		if share, err := machine.ShareOf(all.Reply, i, len(batch)); all.Err == nil && err == nil && share[0] == "again" {
+		if share, err := wire.ShareOf(all.Reply, i, len(batch)); all.Err == nil && err == nil && share[0] == "again" {
 			b.noteContended(r.Local, now)
 		}
 	}

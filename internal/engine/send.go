@@ -105,7 +105,7 @@ func (e *Engine) handOut(r *machine.Request, all driver.Result) {
 		return
 	}
 	for i, carried := range r.Parts {
-		share, wrong := machine.ShareOf(all.Reply, i, len(r.Parts))
+		share, wrong := wire.ShareOf(all.Reply, i, len(r.Parts))
 		e.handleAnswer(carried, share, cmp.Or(all.Err, wrong))
 	}
 }

@@ -73,7 +73,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.lockFailed(r, newest, err, now)
 		return
 	case a.Word == "granted":
-		n.lockGranted(r, a, now)
+		n.lockGranted(t, r, a, now)
 		return
 	case t.givenBack() && (a.Word == "queued" || a.Word == "again"):
 		n.p.cancelID(t.ID, n, now)
@@ -98,24 +98,25 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "not due":
 		n.answerTries(func() error { return ErrNoLongerDue })
 	case "lost", "revoked", "stolen":
-		n.notAdopted(a)
+		n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason}) // it was to be adopted
 	case "not held":
 		n.notStolen(a)
 	case "other kind":
-		n.otherKind(a)
+		n.refused(&AnotherKind{Name: n.Name, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
 	case "too many":
-		n.sizeExceeded(a)
+		n.refused(SizeError(n.Name, n.Kind.weight, a.Capacity))
 	default:
 		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
 	}
 	n.step(now)
 }
 
-func (n *Name) lockGranted(r *Request, a wire.Answer, now clock.Instant) {
+// lockGranted: the answer to a lock, or to the unlock that queued the id, grants the name.
+func (n *Name) lockGranted(t *Tenure, r *Request, a wire.Answer, now clock.Instant) {
 	if first := n.Kind.First; first != nil && n.p.tenures[first.Victim.ID] != nil { // it was our own
 		n.p.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
 	}
-	n.p.granted(r.Tenure, grant{
+	n.p.granted(t, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 	}, now)
@@ -243,21 +244,24 @@ func (n *Name) pollInterval(position int64) time.Duration {
 // the error is permanent, or if requests have failed for Patience.
 func (n *Name) failed(err error, since, now clock.Instant) {
 	err = wire.WithoutContext(err)
+	n.retryLater(err, since, now)
+	switch {
+	case !wire.Transient(err):
+		n.failingSince = 0
+		n.reject(wire.Failure(n.Name, nil, err))
+	case now >= n.failingSince.Add(n.p.Patience()):
+		n.failingSince = 0
+		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, err))
+	}
+}
+
+// retryLater notes that a lock or an unlock failed, and when to send it again.
+func (n *Name) retryLater(err error, since, now clock.Instant) {
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
 	n.excludeSleep(since.Add(n.p.Attempt()), now)
 	n.lastErr = err
-	if !wire.Transient(err) {
-		n.failingSince = 0
-		n.reject(wire.Failure(n.Name, nil, err))
-		return
-	}
-	if now >= n.failingSince.Add(n.p.Patience()) {
-		n.failingSince = 0
-		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, err))
-		return
-	}
 	n.askAt = now.Add(n.backoff/2 + n.p.Jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
@@ -361,11 +365,6 @@ func labelOf(holder string) string {
 	return id.Owner
 }
 
-// notAdopted: another process has adopted the lease, or it is over.
-func (n *Name) notAdopted(a wire.Answer) {
-	n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason})
-}
-
 // notStolen: the victim does not hold the name. If an earlier run of the script had no answer,
 // that run may have ended the victim's tenure.
 func (n *Name) notStolen(a wire.Answer) {
@@ -377,8 +376,16 @@ func (n *Name) notStolen(a wire.Answer) {
 	if first := n.Kind.First; first != nil { // no other lock is answered so
 		hash = first.Victim.Hash
 	}
-	n.notInRedis()
-	n.reject(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
+	n.refused(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
+}
+
+// refused rejects all local waiters: their lock was refused, and left nothing in Redis unless an earlier
+// one did.
+func (n *Name) refused(err error) {
+	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
+		n.tenure.sentWait = false
+	}
+	n.reject(err)
 }
 
 // TryAnswered takes the answer to a lock on a quorum, which has no queue. An id serves one try. The
@@ -394,7 +401,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	case err != nil:
 		n.failed(err, r.Sent, now)
 	case a.Word == "granted":
-		n.lockGranted(r, a, now)
+		n.lockGranted(t, r, a, now)
 		return
 	case a.Word == "too slow":
 		n.tooSlow(now, now.Sub(r.Sent))

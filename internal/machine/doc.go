@@ -42,7 +42,7 @@
 //	10  WaitReplicas                    confirm, acknowledged, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export
 //	12  MinHold                         minHold, requiredTTL, coolDown
-//	13  MaxHold                         giveTurn, Over, releaseEndedLater
+//	13  MaxHold                         giveTurn, Over, graceOver
 //	15  OnceEvery                       FirstLock
 //	16  NoRenew                         heldWithoutRenewal, check, prolonged
 //

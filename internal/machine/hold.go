@@ -170,14 +170,6 @@ func (u *Turn) Settled() bool {
 	return u.Local.p.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
 }
 
-// reserves counts a renewal that goes out, if it reserves tokens.
-func (t *Tenure) reserves(r *Request) {
-	if args := r.Call.Args; len(args) > 1 && args[1] != "0" {
-		r.reserving = true
-		t.reservations++
-	}
-}
-
 // stolen: Redis said that this id does not hold the name any more.
 func (t *Tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
@@ -292,9 +284,9 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {
 		case why == maxHold:
-			n.releaseEndedLater(u, u.grace, now)
+			n.p.Later(now.Add(u.grace), now, u.graceOver)
 		case why == revoked && n.Kind.NoRenew: // Extend may have set a long ttl
-			n.releaseEndedLater(u, n.Kind.TTL, now)
+			n.p.Later(now.Add(n.Kind.TTL), now, u.graceOver)
 		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
@@ -302,12 +294,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	n.step(now)
 }
 
-// releaseEndedLater gives the name back after a while, unless Release does before.
-func (n *Name) releaseEndedLater(u *Turn, after time.Duration, now clock.Instant) {
-	n.p.Later(now.Add(after), now, u.graceOver)
-}
-
-// graceOver gives the name back, unless Release has.
+// graceOver gives the name back after a while, unless Release has.
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == unreleased {
 		u.Local.releaseEnded(u, now)

@@ -162,12 +162,6 @@ func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 // Renews reports whether a script prolongs a tenure.
 func Renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
-// sizeExceeded: the waiter asks for more permits than the semaphore has.
-func (n *Name) sizeExceeded(a wire.Answer) {
-	n.notInRedis()
-	n.reject(SizeError(n.Name, n.Kind.weight, a.Capacity))
-}
-
 // noteSize warns, once for each size of a name, that the semaphore in Redis has another size than
 // this program asks for.
 func (n *Name) noteSize(a wire.Answer) {
@@ -182,19 +176,6 @@ func (n *Name) noteSize(a wire.Answer) {
 	c.reportedSizes[n.Name] = a.Capacity
 	c.Host.Warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.Name, "asked", k.capacity, "actual", a.Capacity)
 	c.Host.Note(Event{What: SizeMismatch, Name: n.Name, Asked: int(k.capacity), Actual: int(a.Capacity)})
-}
-
-// otherKind: the name has another kind. It rejects all local waiters.
-func (n *Name) otherKind(a wire.Answer) {
-	n.notInRedis()
-	n.reject(&AnotherKind{Name: n.Name, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
-}
-
-// notInRedis: the tenure was refused, and left nothing in Redis.
-func (n *Name) notInRedis() {
-	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
-		n.tenure.sentWait = false
-	}
 }
 
 // SizeError is the error of a call that asks for more permits than there are.
@@ -237,7 +218,7 @@ func (n *Name) ShrinkError() error { return n.Kind.shrunk.lastErr }
 // askSmaller renews at once, which replaces the former ids.
 func (n *Name) askSmaller(now clock.Instant) {
 	t := n.tenure
-	t.renewal = n.renewNow(t, now, 0, 0)
+	t.renewal = n.sendRenewal(t, now, 0, 0, false)
 	t.renewAt = min(t.renewAt, now.Add(min(t.ttl/6, 500*time.Millisecond)))
 	n.arm(now)
 }
@@ -387,7 +368,7 @@ func (p *Process) AnnounceAgain(u *Turn, now clock.Instant) {
 // announce starts a cleanup that announces the term. Observers that miss it notice
 // the change when they poll.
 func (n *Name) announce(u *Turn, now clock.Instant) *Removal {
-	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.TTL)}, now).awaited()
+	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.TTL)}, now).removal
 }
 
 func (n *Name) announcement(u *Turn) driver.Call {

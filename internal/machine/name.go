@@ -374,10 +374,6 @@ func (n *Name) tick(now clock.Instant) {
 		return
 	}
 	t := n.tenure
-	if t == nil {
-		n.step(now)
-		return
-	}
 	if r := t.asking; (r == nil || r.Sent == now) && t.unlocking == nil { // now: another name of its group has just asked
 		n.excludeSleep(n.timer.When(), now)
 	}

@@ -240,10 +240,6 @@ func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Ins
 		Waits:    n.waiters.anyBlocking(),
 		OnAnswer: answered,
 	}
-	if s == script.Renew || s == script.Held {
-		r.Attempt = n.patienceToRenew(t, now)
-	}
-	r.Unsent = s == script.Renew && t.confirmed // else a caller waits for it: it has a WAIT of its own
 	p.Host.Send(r)
 	return r
 }

@@ -82,7 +82,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		if !wire.Transient(err) {
 			t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, err))
 		}
-		n.unlockFailed(err, r.Sent, now)
+		n.retryLater(err, r.Sent, now)
 		n.arm(now)
 		return
 	case a.Word == "again":
@@ -107,10 +107,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case successor == nil:
 	case a.Word == "granted":
-		n.p.granted(successor, grant{
-			base: a.Base, size: a.Size, waiting: a.Waiting,
-			start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
-		}, now)
+		n.lockGranted(successor, r, a, now)
 		return
 	case a.Word == "queued":
 		n.queued(successor, a, r.Sent, now)
@@ -129,23 +126,13 @@ func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
 	return &Lost{Name: n.Name, Cause: gone}
 }
 
-func (n *Name) unlockFailed(err error, since, now clock.Instant) {
-	if n.failingSince == 0 {
-		n.failingSince, n.backoff = since, 10*time.Millisecond
-	}
-	n.excludeSleep(since.Add(n.p.Attempt()), now)
-	n.lastErr = err
-	n.askAt = now.Add(n.backoff/2 + n.p.Jitter(n.backoff))
-	n.backoff = min(2*n.backoff, time.Second)
-}
-
 // tickReleasing repeats an unlock that has no answer, until the lock key has certainly
 // expired.
 func (n *Name) tickReleasing(now clock.Instant) {
 	t := n.tenure
 	if r := t.unlocking; r != nil && now >= r.Sent.Add(r.Attempt) {
 		t.unlocking = nil
-		n.unlockFailed(wire.ErrNoAnswer, r.Sent, now)
+		n.retryLater(wire.ErrNoAnswer, r.Sent, now)
 	}
 	if t.awaitedTurn != nil && now >= t.releaseDeadline {
 		t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
@@ -214,12 +201,12 @@ type cleanup struct {
 	lockKeyOnly bool          // the lock key is done, not the queue
 	repeatAfter time.Duration // after its answer it is sent again, after this time; 0: it is not
 	answered    bool          // it was answered, and is sent again only because of repeatAfter
-	removal     *Removal      // what a call may wait for; nil: none does
+	removal     *Removal      // what a call may wait for
 }
 
 // startCleanup starts a script that ends an id, the first of its arguments, or announces a term.
 func (p *Process) startCleanup(c *cleanup, now clock.Instant) *cleanup {
-	c.p, c.wait = p, 10*time.Millisecond
+	c.p, c.wait, c.removal = p, 10*time.Millisecond, &Removal{}
 	c.timer = clock.Timer{Fire: c.send}
 	p.cleanups[c] = struct{}{}
 	c.send(now)
@@ -230,12 +217,6 @@ func (p *Process) startCleanup(c *cleanup, now clock.Instant) *cleanup {
 type Removal struct {
 	Ended bool
 	of    *Turn // whose end is announced then; nil: it is not
-}
-
-// awaited lets a call wait for a new cleanup.
-func (c *cleanup) awaited() *Removal {
-	c.removal = &Removal{}
-	return c.removal
 }
 
 func (c *cleanup) send(now clock.Instant) {
@@ -287,12 +268,10 @@ func (c *cleanup) end(now clock.Instant) {
 	c.asking = nil
 	c.p.Schedule.Stop(&c.timer)
 	c.p.cancels.Remove(c.call.Args[0], c)
-	if r := c.removal; r != nil {
-		r.Ended = true
-		c.p.Host.Done(r)
-		if r.of != nil {
-			r.of.Local.announce(r.of, now)
-		}
+	c.removal.Ended = true
+	c.p.Host.Done(c.removal)
+	if u := c.removal.of; u != nil {
+		u.Local.announce(u, now)
 	}
 	c.p.removalProgress(c.call.Args[0])
 }
@@ -339,11 +318,11 @@ func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 // startRemoval ends, in the background, what a tenure has left in Redis.
 func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
-		return n.p.coolDown(t.ID, n, now, t.minHold.until).awaited()
+		return n.p.coolDown(t.ID, n, now, t.minHold.until).removal
 	}
 	return n.p.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(t.ID, "")), local: n, until: t.goneBy(),
-	}, now).awaited()
+	}, now).removal
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
@@ -444,15 +423,9 @@ func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.In
 func (p *Process) cancelStaleID(id string, now clock.Instant) {
 	if t := p.byFormerID[id]; t != nil {
 		t.local.formerIDSeen(t, now)
-	} else if n := p.nameOfID(id); n != nil {
+	} else if n := cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id)); n != nil {
 		p.cancelID(id, n, now)
 	}
-}
-
-// nameOfID returns the local name of an id that this process has given up, or nil if it does not
-// remember the id.
-func (p *Process) nameOfID(id string) *Name {
-	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
 }
 
 // AwaitRemoval makes the process call Host.Done with t when Redis stores nothing more of its id. t was

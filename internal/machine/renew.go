@@ -32,9 +32,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		t.renewal = n.check(t, now)
 		return
 	}
-	t.renewal = n.sendRenewal(t, now)
-	t.expiry = max(t.expiry, now.Add(n.Kind.TTL))
-	t.minHold.sent(t.renewal, now)
+	t.renewal = n.sendRenewal(t, now, 0, 0, t.confirmed) // before that a caller waits for it, and it has a WAIT of its own
 }
 
 // MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
@@ -46,9 +44,7 @@ func (r *Request) MarkSent(now clock.Instant) bool {
 		return false
 	}
 	r.Sent, r.Unsent = now, false
-	t.expiry = max(t.expiry, now.Add(r.Local.Kind.TTL))
-	t.minHold.sent(r, now)
-	t.reserves(r)
+	t.noteRenewal(r, now)
 	return true
 }
 
@@ -60,14 +56,32 @@ func (n *Name) patienceToRenew(t *Tenure, now clock.Instant) time.Duration {
 // LongestRenewal is how long one renewal may take at most.
 const LongestRenewal = 3 * time.Second
 
-func (n *Name) sendRenewal(t *Tenure, now clock.Instant) *Request {
-	args, minTTL := n.renewArgs(t, now, 0)
-	r := n.p.sendScript(script.Renew, n, t, now, args, (*Request).renewAnswered)
-	r.minTTL = minTTL
-	if !r.Unsent {
-		t.reserves(r)
+// sendRenewal sends a renewal that reserves at least that number of tokens. If extends is not 0, it is
+// the new ttl. One that is unsent waits for a pipeline, see MarkSent.
+func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends time.Duration, unsent bool) *Request {
+	args, minTTL := n.renewArgs(t, now, tokens)
+	if extends > minTTL {
+		minTTL = extends
+		args[2] = wire.Millis(minTTL)
 	}
+	r := &Request{
+		Call: n.callFor(script.Renew, args), minTTL: minTTL, extendBy: extends, Unsent: unsent,
+		Local: n, Tenure: t, Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).renewAnswered,
+	}
+	t.noteRenewal(r, now)
+	n.p.Host.Send(r)
 	return r
+}
+
+// noteRenewal notes what a renewal may do in Redis from now on. One that is unsent reserves no tokens
+// yet, but must be reckoned with: its arguments are made.
+func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
+	t.expiry = max(t.expiry, now.Add(r.Local.Kind.TTL))
+	t.minHold.sent(r, now)
+	if args := r.Call.Args; !r.Unsent && len(args) > 1 && args[1] != "0" {
+		r.reserving = true
+		t.reservations++
+	}
 }
 
 // renewArgs are the arguments of a renewal that reserves at least that number of tokens, and
@@ -125,31 +139,16 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	case now >= t.Ends(): // never revived
 	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.p.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
-	case err == nil && a.Word == "renewed":
-		n.prolonged(r)
-		t.minHold.renewed(r, n.Kind.TTL, now)
-		t.tokens.Add(a.Base, a.Size)
-		n.acknowledged(t, r)
-		n.idReplaced()
-		if len(r.Call.Args) > 1 {
-			t.fenceRenewedAt = r.Sent
-		}
-		if n.sub.confirmedBefore(r.Sent) {
-			t.recallSure = true
-		} else if n.sub.Confirmed { // a recall may have been missed since it ran
-			t.renewAt = min(t.renewAt, now)
-		}
-		if a.Waiting > 0 {
-			n.recalled(t)
-		}
-		n.renewForRecalls(t, now)
-		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
-	case err == nil && a.Word == "kept":
+	case err == nil && (a.Word == "renewed" || a.Word == "kept"):
 		n.prolonged(r)
 		t.minHold.renewed(r, n.Kind.TTL, now)
 		n.acknowledged(t, r)
-		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.Jitter(50*time.Millisecond)))
+		if a.Word == "renewed" {
+			n.renewedWhole(r, a, now)
+		} else {
+			t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
+			t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.Jitter(50*time.Millisecond)))
+		}
 		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && n.endedInRedis(t, a, now):
 	default:
@@ -163,6 +162,25 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	n.stopRenewing(t)
 	n.step(now)
+}
+
+// renewedWhole notes what a renewal says that had all keys, and not only the lock key.
+func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
+	t := r.Tenure
+	t.tokens.Add(a.Base, a.Size)
+	n.idReplaced()
+	if len(r.Call.Args) > 1 {
+		t.fenceRenewedAt = r.Sent
+	}
+	if n.sub.confirmedBefore(r.Sent) {
+		t.recallSure = true
+	} else if n.sub.Confirmed { // a recall may have been missed since it ran
+		t.renewAt = min(t.renewAt, now)
+	}
+	if a.Waiting > 0 {
+		n.recalled(t)
+	}
+	n.renewForRecalls(t, now)
 }
 
 func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
@@ -332,7 +350,7 @@ func (u *Turn) Check(now clock.Instant) *Request { return u.Local.check(u.Tenure
 // Prolong renews at once, and reserves at least that number of tokens. If extends is not 0, it is the
 // new ttl of a NoRenew lease. The turn must not have ended. The host gets the result by Answer.
 func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *Request {
-	return u.Local.renewNow(u.Tenure, now, tokens, extends)
+	return u.Local.sendRenewal(u.Tenure, now, tokens, extends, false)
 }
 
 // RenewNow renews, also if a renewal is in flight: that one may have run before the reason for this
@@ -377,7 +395,9 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 	if n.Kind.isShrunk() {
 		args = append(args, n.Kind.shrunk.formerIDs...)
 	}
-	return n.p.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
+	r := n.p.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
+	r.Attempt = n.patienceToRenew(t, now)
+	return r
 }
 
 func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -409,25 +429,6 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.step(now)
 	}
 	n.p.Host.Answer(r, err)
-}
-
-// renewNow sends a renewal that waits for no other.
-func (n *Name) renewNow(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) *Request {
-	attempt := n.patienceToRenew(t, now)
-	t.expiry = max(t.expiry, now.Add(n.Kind.TTL))
-	args, minTTL := n.renewArgs(t, now, tokens)
-	if extends > minTTL {
-		minTTL = extends
-		args[2] = wire.Millis(minTTL)
-	}
-	r := &Request{
-		Call: n.callFor(script.Renew, args), minTTL: minTTL,
-		Local: n, Tenure: t, Sent: now, Attempt: attempt, OnAnswer: (*Request).renewAnswered, extendBy: extends,
-	}
-	t.minHold.sent(r, now)
-	t.reserves(r)
-	n.p.Host.Send(r)
-	return r
 }
 
 // heldWithoutRenewal reports whether the name has a turn with NoRenew. Before the turn begins, the tenure
@@ -479,5 +480,5 @@ func (n *Name) checkNow(t *Tenure, now clock.Instant) *Request {
 		n.arm(now)
 		return t.renewal
 	}
-	return n.renewNow(t, now, 0, 0)
+	return n.sendRenewal(t, now, 0, 0, false)
 }

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -27,23 +26,4 @@ func TestNamesInUse(t *testing.T) {
 		{answer("unlock", released()), "release of a: ok"},
 		{use, "in use: false"},
 	}}})
-}
-
-// Each name of a group gets its part of the answer.
-func TestShareOf(t *testing.T) {
-	for _, test := range []struct {
-		reply []string
-		want  [2][]string // of two names; nil: an error
-	}{
-		{[]string{"granted 1 8", "granted 5 8"}, [2][]string{{"granted 1 8"}, {"granted 5 8"}}},
-		{[]string{"not all", "2", "held", "x"}, [2][]string{{"passed"}, {"held", "x"}}},
-		{[]string{"granted 1 8"}, [2][]string{}},
-	} {
-		for i, want := range test.want {
-			got, err := ShareOf(test.reply, i, 2)
-			if !slices.Equal(got, want) || (err != nil) != (want == nil) {
-				t.Errorf("%q: the part of name %d is %q, %v; want %q", test.reply, i, got, err, want)
-			}
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -231,22 +229,6 @@ func (g *Group) ask(now clock.Instant) {
 	}
 	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}
 	g.p.Host.Send(g.Asking)
-}
-
-// ShareOf returns the part of an answer of multi_lock that is about the name at i,
-// from 0, of n names. If one name is not free, that name gets the answer about its
-// holder, and the others get "passed". The error says that the answer has a wrong length.
-func ShareOf(reply []string, i, n int) ([]string, error) {
-	switch {
-	case len(reply) >= 2 && reply[0] == "not all":
-		if reply[1] == strconv.Itoa(i+1) {
-			return reply[2:], nil
-		}
-		return []string{"passed"}, nil
-	case len(reply) == n:
-		return reply[i : i+1], nil
-	}
-	return nil, fmt.Errorf("an answer of %d elements for %d names", len(reply), n)
 }
 
 // leaveGroup makes a name go on without the others, if it is in a group. A caller

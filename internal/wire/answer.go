@@ -111,7 +111,7 @@ var forms = map[string]string{
 	"too many":   "capacity",
 	"resized":    "",
 
-	"passed": "", // what the answer for several names says of one that did not matter; see shareOf in the root
+	"passed": "", // what the answer for several names says of one that did not matter; see ShareOf
 }
 
 // DecodeAnswer reads the reply of a script. An empty reply, an unknown word and a number out
@@ -145,6 +145,22 @@ func DecodeAnswer(reply []string) (Answer, error) {
 		rest = rest[1:]
 	}
 	return a, a.check()
+}
+
+// ShareOf returns the part of an answer of multi_lock that is about the name at i,
+// from 0, of n names. If one name is not free, that name gets the answer about its
+// holder, and the others get "passed". The error says that the answer has a wrong length.
+func ShareOf(reply []string, i, n int) ([]string, error) {
+	switch {
+	case len(reply) >= 2 && reply[0] == "not all":
+		if reply[1] == strconv.Itoa(i+1) {
+			return reply[2:], nil
+		}
+		return []string{"passed"}, nil
+	case len(reply) == n:
+		return reply[i : i+1], nil
+	}
+	return nil, fmt.Errorf("an answer of %d elements for %d names", len(reply), n)
 }
 
 // decodeLine reads the answers that come often: a line costs less than a list, here

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,25 @@ func TestTenure(t *testing.T) {
 	} {
 		if got := c.state.Tenure(keyspace.HashID(mine)); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Each name of a group gets its part of the answer.
+func TestShareOf(t *testing.T) {
+	for _, test := range []struct {
+		reply []string
+		want  [2][]string // of two names; nil: an error
+	}{
+		{[]string{"granted 1 8", "granted 5 8"}, [2][]string{{"granted 1 8"}, {"granted 5 8"}}},
+		{[]string{"not all", "2", "held", "x"}, [2][]string{{"passed"}, {"held", "x"}}},
+		{[]string{"granted 1 8"}, [2][]string{}},
+	} {
+		for i, want := range test.want {
+			got, err := wire.ShareOf(test.reply, i, 2)
+			if !slices.Equal(got, want) || (err != nil) != (want == nil) {
+				t.Errorf("%q: the part of name %d is %q, %v; want %q", test.reply, i, got, err, want)
+			}
 		}
 	}
 }

@@ -39,7 +39,7 @@ var extendMutants = []mutant{
 	{guard: "NoRenew: a revoked name is free a ttl later", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		edits: []string{"case why == revoked && n.Kind.NoRenew:", "case false:"}},
 	{guard: "NoRenew: a revoked holder has a ttl to stop", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
-		edits: []string{"n.releaseEndedLater(u, n.Kind.TTL, now)", "n.releaseEnded(u, now)"}},
+		edits: []string{"n.p.Later(now.Add(n.Kind.TTL), now, u.graceOver)", "n.releaseEnded(u, now)"}},
 	{guard: "NoRenew: a revocation lives as long as the lock key", file: "internal/script/mutex/revoke.lua", name: "TestNoRenewRevokedUnnoticed",
 		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', lock))", "tonumber(ttl)"}},
 	{guard: "Extend: it refuses a lease that is renewed", file: "ensure.go", name: "TestExtendIsRefused",
@@ -49,7 +49,7 @@ var extendMutants = []mutant{
 	{guard: "Extend: a quorum refuses more than the ttl", file: "ensure.go", name: "TestQuorumNoRenew", pkg: "./internal/lab/quorum",
 		edits: []string{"case ttl > n.Kind.TTL:", "case false:"}},
 	{guard: "Extend: the answer of a quorum moves the deadline", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleNoRenew",
-		edits: []string{"OnAnswer: (*Request).renewAnswered, extendBy: extends,", "OnAnswer: (*Request).renewAnswered,"}},
+		edits: []string{"minTTL: minTTL, extendBy: extends,", "minTTL: minTTL,"}},
 	{guard: "NoRenew: it works with the ttl of the Client", file: "mutex.go", name: "TestNoRenewAlone",
 		edits: []string{" || m.NoRenew) {", ") {"}},
 }

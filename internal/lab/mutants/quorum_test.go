@@ -65,7 +65,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: a stale id of ours is undone", file: "internal/ballot/try.go", pkg: "./internal/ballot", name: "TestStaleID",
 		edits: []string{"\tt.b.undoStale(node, holder, now)\n", "\t_ = node\n"}},
 	{guard: "quorum: Release after MaxHold waits for the cleanup", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleMaxHold",
-		edits: []string{"return n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now).awaited()", "n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now)\n\treturn &Removal{Ended: true}"}},
+		edits: []string{"return n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now).removal", "n.p.startCleanup(&cleanup{\n\t\tcall: n.callFor(script.Unlock, n.unlockArgs(t.ID, \"\")), local: n, until: t.goneBy(),\n\t}, now)\n\treturn &Removal{Ended: true}"}},
 	{guard: "quorum: a node that lacks the lock is repaired", file: "internal/ballot/renewal.go", pkg: "./internal/ballot", name: "TestRenew",
 		edits: []string{"a.Word != \"lost\" ||", "true ||"}},
 	{guard: "quorum: repair only under a majority", file: "internal/ballot/renewal.go", pkg: "./internal/ballot", name: "TestRenew",

@@ -67,6 +67,6 @@ var sharedMutants = []mutant{
 		edits: []string{"redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first", "if #plan.grants > 0 then redis.call('ZADD', holders, '1', 'x') redis.call('ZREM', holders, 'x') end\n    redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first"}},
 	{guard: "shared: write order under full memory: lock", file: "internal/script/shared/lock.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first", "-- first"}},
-	{guard: "shared: renewals share pipelines", file: "internal/machine/process.go", pkg: "./internal/machine", name: "TestSharedKinds",
-		edits: []string{"r.Unsent = s == script.Renew && t.confirmed", "r.Unsent = s == script.Renew && t.confirmed && !n.Kind.Shared()"}},
+	{guard: "shared: renewals share pipelines", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestSharedKinds",
+		edits: []string{"n.sendRenewal(t, now, 0, 0, t.confirmed)", "n.sendRenewal(t, now, 0, 0, t.confirmed && !n.Kind.Shared())"}},
 }

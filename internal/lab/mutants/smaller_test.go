@@ -67,7 +67,7 @@ var smallerMutants = []mutant{
 	{guard: "shrink: a former id is not cancelled before Release", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestSharedKinds",
 		edits: []string{"t := p.byFormerID[id]; t != nil {", "t := p.byFormerID[id]; t != nil && t.phase == unreleased {\n\t\tp.cancelTenure(t, now)\n\t} else if t != nil {"}},
 	{guard: "shrink: a late lock is not cancelled while the lease lasts", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestSharedKinds",
-		edits: []string{"\t\tn.idReplaced()\n", "\t\tn.idReplaced()\n\t\tif t.mayRunLate {\n\t\t\tn.p.cancelTenure(t, now)\n\t\t}\n"}},
+		edits: []string{"\tn.idReplaced()\n", "\tn.idReplaced()\n\tif t.mayRunLate {\n\t\tn.p.cancelTenure(t, now)\n\t}\n"}},
 	{guard: "shrink: a late lock is cancelled after the lease", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestSharedKinds",
 		edits: []string{"if held && t.mayRunLate {", "if held && t.mayRunLate && !t.local.Kind.isShrunk() {"}},
 	{guard: "shrink: a former id that Redis shows makes the lease renew", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestSharedKinds",
