@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -25,6 +26,7 @@ type Client struct {
 	engine  *engine.Engine
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
+	closed  atomic.Bool
 	guarded guarded.Scripts
 	front   any // of a quorum: the QuorumClient that the program got; it lives as long as the Client
 }
@@ -115,8 +117,11 @@ func (c *Client) Store() driver.Store { return c.store }
 // places in queues stay too. They do not delay other waiters after the connection of
 // the program is closed.
 func (c *Client) Close() error {
+	first := !c.closed.Swap(true) // before leases are lost: OnEvent may call Close then
 	err := c.engine.Close()
-	c.events.await()
+	if first {
+		c.events.await()
+	}
 	return err
 }
 

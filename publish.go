@@ -82,7 +82,6 @@ type eventQueue struct {
 	events  chan Event
 	done    chan struct{} // closed when OnEvent has all
 	dropped atomic.Int64  // events that OnEvent was too slow for, and that no Dropped has counted yet
-	awaited atomic.Bool
 }
 
 func newEventQueue() *eventQueue {
@@ -130,10 +129,9 @@ func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
 }
 
 // await waits until OnEvent has all events, so that a program that writes them down is complete when
-// Close returns. It waits a second at most, because OnEvent is the code of the user, and only once,
-// because that may call Close.
+// Close returns. It waits a second at most, because OnEvent is the code of the user.
 func (q *eventQueue) await() {
-	if q == nil || q.awaited.Swap(true) {
+	if q == nil {
 		return
 	}
 	select {

@@ -148,7 +148,8 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 		if o.Turn == nil {
 			return nil, err
 		}
-		return inBackground(func() error { return e.Release(o.Turn, true) }), err // nothing was done under it
+		o.Turn.Waive() // nothing was done under it. At once: the next that gets the mutex may be Close
+		return inBackground(func() error { return e.Release(o.Turn, false) }), err
 	default:
 	}
 	t := e.process.Abandon(&w.Waiter, e.clock.Now())

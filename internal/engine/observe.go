@@ -35,7 +35,9 @@ func (e *Engine) Observe(ctx context.Context, name string, yield func(election.L
 		case <-ctx.Done():
 			return
 		case <-e.Stopped:
-			yield(election.Leader{}, wire.ErrClosed)
+			if ctx.Err() == nil {
+				yield(election.Leader{}, wire.ErrClosed)
+			}
 			return
 		}
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,4 +49,57 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 			t.Errorf("then it sleeps %v, want %v at least", got, seldom)
 		}
 	})
+}
+
+// A call may end in the moment in which it gets the name. Nothing was done under that lease, so its MinHold
+// does not count, not even for a Close right behind it.
+func TestMinHoldOfAGrantThatCameTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &noting{}
+		e := New(settings(), store)
+		w := e.waiters.get(false)
+		w.MinHold = time.Hour
+		e.mu.Lock()
+		_, err := e.process.Enter("n", nil, &w.Waiter, e.clock.Now())
+		e.unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		_, _ = e.abandon(w, context.Canceled)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.ready) > 0 || slices.Contains(store.scripts, script.Cooldown.Name) {
+			t.Errorf("Close sent %q; want no cool-down", store.scripts)
+		}
+	})
+}
+
+// noting notes the scripts that it runs.
+type noting struct {
+	quick
+	mu      sync.Mutex
+	scripts []string
+}
+
+func (s *noting) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	s.mu.Lock()
+	s.scripts = append(s.scripts, call.Script.Name)
+	s.mu.Unlock()
+	switch call.Script {
+	case script.Renew:
+		return []string{"renewed", "0", "0", "0"}, nil
+	case script.Cooldown:
+		return []string{"released"}, nil
+	}
+	return s.quick.Eval(ctx, call)
+}
+
+func (s *noting) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
+	for i, call := range calls {
+		results[i].Reply, results[i].Err = s.Eval(ctx, call)
+	}
+	return results
 }

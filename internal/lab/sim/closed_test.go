@@ -3,6 +3,8 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"testing"
 	"time"
@@ -214,29 +216,50 @@ func TestCloseTwice(t *testing.T) {
 	})
 }
 
-// What hears that a lease was lost may close the Client itself: that ends nothing sooner or
-// later, and what is to be told is told.
+// OnEvent may call Close when a lease is lost. The leases end at the same time as without that,
+// and the first Close waits until OnEvent has all events, also while it logs an error.
 func TestCloseFromOnEvent(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		var p0 *sim.Link
-		lost := 0
-		p0 = s.Process("p0", holdfast.Options{TTL: 15 * time.Second, OnEvent: func(e holdfast.Event) {
-			if _, over := e.(holdfast.Lost); over {
-				lost++
-				if err := p0.Client.Close(); err != nil {
-					t.Errorf("Close from OnEvent: %v", err)
-				}
-			}
-		}}, 1)
-		for _, name := range []string{"a", "b", "c"} {
-			s.Watch.Leaves(s.lock(p0, name).held)
-		}
-		began := time.Now()
-		if err := p0.Client.Close(); err != nil {
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprintf("answered=%v", answered), func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) { closeFromOnEvent(t, s, answered) })
+		})
+	}
+}
+
+func closeFromOnEvent(t *testing.T, s stage, answered bool) {
+	var p0 *sim.Link
+	lost := 0
+	closeClient := func() {
+		if err := p0.Client.Close(); answered && err != nil || !answered && !errors.Is(err, holdfast.ErrUnknown) {
 			t.Errorf("Close: %v", err)
 		}
-		if took := time.Since(began); took > 500*time.Millisecond || lost != 3 {
-			t.Errorf("%d were told of after %v; want 3 at once", lost, took)
+	}
+	p0 = s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Logger: slog.New(slowHandler{slog.DiscardHandler}), OnEvent: func(e holdfast.Event) {
+		if _, over := e.(holdfast.Lost); over {
+			lost++
+			closeClient()
 		}
-	})
+	}}, 1)
+	for _, name := range []string{"a", "b", "c"} {
+		s.Watch.Leaves(s.lock(p0, name).held)
+	}
+	s.on(func(_ sim.Step, f *sim.Fate) { f.LoseOut = !answered })
+	longest := 500 * time.Millisecond
+	if !answered {
+		longest += 2 * time.Second // for answers
+	}
+	began := time.Now()
+	closeClient()
+	if took := time.Since(began); took > longest || lost != 3 {
+		t.Errorf("OnEvent had %d events after %v; want 3 within %v", lost, took, longest)
+	}
+}
+
+// slowHandler is a log that takes a moment for a line.
+type slowHandler struct{ slog.Handler }
+
+func (slowHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (slowHandler) Handle(context.Context, slog.Record) error {
+	time.Sleep(100 * time.Millisecond)
+	return nil
 }
