@@ -113,6 +113,7 @@ func (l Leader) None() bool { return l.Hash == "" }
 // Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or the error of
 // ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	defer runtime.KeepAlive(e.client) // or it might be closed for want of use
 	leader, err := e.client.engine.Leader(ctx, e.name)
 	return Leader(leader), publicError(err)
 }
@@ -155,6 +156,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 // [driver.ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
+	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
 	e := l.client.engine
 	value = cmp.Or(value, e.Owner)
 	lacks := l.client.lacks(l.Name(), "Proclaim")

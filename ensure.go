@@ -21,6 +21,7 @@ import (
 // the lease is over. After [ErrUnreachable], [ErrReplicas] or a [driver.ServerError], the
 // lease lasts until its deadline.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
+	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
@@ -41,6 +42,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 // a majority. Errors are those of EnsureHeld except [ErrReplicas]. An ErrLost ends the
 // lease.
 func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
+	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return 0, err
 	}
@@ -63,6 +65,7 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 // error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
+	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
 	n := l.turn.Local
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/election"
@@ -136,6 +137,7 @@ type ExportedHold struct {
 // prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
 // [driver.ServerError].
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
+	defer runtime.KeepAlive(c) // or it might be closed for want of use
 	calls, err := c.exportedCalls(ctx, text, "renewexported")
 	if err != nil {
 		return nil, err
@@ -147,6 +149,7 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 // CheckExported reports the state of a hold that [Lease.Export] gave away, and changes
 // nothing. Its errors are those of [Client.RenewExported] except [ErrReplicas].
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
+	defer runtime.KeepAlive(c) // or it might be closed for want of use
 	calls, err := c.exportedCalls(ctx, text, "checkexported")
 	if err != nil {
 		return nil, err

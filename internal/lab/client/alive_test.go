@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -224,4 +225,107 @@ func isClosed(done <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// A call that asks Redis keeps the Client, though the program uses it for nothing else any more.
+func TestCallKeepsItsClient(t *testing.T) {
+	t.Parallel()
+	lock := func(t *testing.T, c *holdfast.Client, noRenew bool) *holdfast.Lease {
+		m := c.Mutex("kept")
+		m.NoRenew = noRenew
+		lease, err := m.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lease
+	}
+	export := func(t *testing.T, c *holdfast.Client) string {
+		text, err := lock(t, c, false).Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	// prepare returns a call that is the last use of the Client.
+	for name, prepare := range map[string]func(t *testing.T, c *holdfast.Client) func(ctx context.Context) error{
+		"EnsureHeld": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			return lock(t, c, false).EnsureHeld
+		},
+		"CheckHeld": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			lease := lock(t, c, false)
+			return func(ctx context.Context) error { _, err := lease.CheckHeld(ctx); return err }
+		},
+		"Extend": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			lease := lock(t, c, true)
+			return func(ctx context.Context) error { return lease.Extend(ctx, labtest.Long) }
+		},
+		"Proclaim": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			lease, err := c.Election("kept").Campaign(t.Context(), "me")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(ctx context.Context) error { return lease.Proclaim(ctx, "you") }
+		},
+		"Leader": func(_ *testing.T, c *holdfast.Client) func(context.Context) error {
+			return func(ctx context.Context) error { _, err := c.Election("kept").Leader(ctx); return err }
+		},
+		"RenewExported": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			text := export(t, c)
+			return func(ctx context.Context) error { _, err := c.RenewExported(ctx, text); return err }
+		},
+		"CheckExported": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			text := export(t, c)
+			return func(ctx context.Context) error { _, err := c.CheckExported(ctx, text); return err }
+		},
+		"ReleaseExported": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			text := export(t, c)
+			return func(ctx context.Context) error { return c.ReleaseExported(ctx, text) }
+		},
+		"Confirm": func(t *testing.T, c *holdfast.Client) func(context.Context) error {
+			lock(t, c, false)
+			return func(ctx context.Context) error { return c.Confirm(ctx, "kept") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &silentStore{Store: openEmbedded(t)}
+			a, came := &alive{}, make(chan error, 1)
+			call := prepare(t, a.open(store))
+			hold := make(chan struct{})
+			store.hold.Store(&hold)
+			go func(call func(context.Context) error) { came <- call(context.WithoutCancel(t.Context())) }(call)
+			call = nil
+			labtest.Eventually(t, "the call asks Redis", func() bool { return store.waiting.Load() > 0 })
+			a.stays(t, func() bool { return len(came) > 0 })
+			store.hold.Store(nil)
+			close(hold)
+			if err := <-came; err != nil {
+				t.Errorf("got %v, want nil", err)
+			}
+		})
+	}
+}
+
+// silentStore is a store that does not answer while it is held.
+type silentStore struct {
+	driver.Store
+	hold    atomic.Pointer[chan struct{}]
+	waiting atomic.Int64
+}
+
+func (s *silentStore) wait() {
+	if hold := s.hold.Load(); hold != nil {
+		s.waiting.Add(1)
+		<-*hold
+	}
+}
+
+func (s *silentStore) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	s.wait()
+	return s.Store.Eval(ctx, call)
+}
+
+func (s *silentStore) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	s.wait()
+	return s.Store.EvalAll(ctx, calls)
 }
