@@ -39,7 +39,7 @@ var holdMutants = []mutant{
 	{guard: "Release of an ended lease waits until the name is released", file: "internal/engine/hold.go", name: "TestMaxHoldGivenBack",
 		edits: []string{"e.await(gone, nil)", "_ = gone"}},
 	{guard: "MinHold: a caller that gives up at its grant leaves no cool-down", file: "internal/engine/acquire.go", name: "TestMinHoldGivenUpWhenGranted",
-		edits: []string{"e.Release(o.Turn, true)", "e.Release(o.Turn, false)"}},
+		edits: []string{"\t\to.Turn.Waive() //", "\t\t//"}},
 	{guard: "MinHold: renew of the lock key only keeps it", file: "internal/call/split.go", name: "TestMinHoldWhileASlotMoves",
 		edits: []string{"	if len(call.Args) > 2 {", "	if false {"}},
 	{guard: "MinHold: unlock of the lock key only begins a cool-down", file: "internal/call/split.go", name: "TestMinHoldWhileASlotMoves",
