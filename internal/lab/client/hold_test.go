@@ -71,7 +71,7 @@ func leastOn(t *testing.T, first, second *holdfast.Client, name string) {
 	}
 	state, err := admin.Of(second).Inspect(t.Context(), name)
 	if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "first" || len(state.Waiters) != 2 {
-		t.Errorf("got %+v, %v, want that it rests after the first, and two wait", state, err)
+		t.Errorf("got %+v, %v, want that it cools down after the first, and two wait", state, err)
 	}
 	for range 2 {
 		if err := <-next; err != nil {
@@ -160,7 +160,7 @@ func TestFullMemoryCoolsDown(t *testing.T) {
 		t.Errorf("Release: %v", err)
 	}
 	if got := server.MustDo(t, "GET", labtest.LockKey("n")); got != "cooldown|a" {
-		t.Fatalf("L is %q, want that it rests", got)
+		t.Fatalf("the lock key is %q, want that it cools down", got)
 	}
 	queueLength(t, server, "n", "2")
 	cancel()
@@ -208,7 +208,7 @@ func TestOnceForeignRecord(t *testing.T) {
 		t.Errorf("Once: got %v, want WRONGTYPE", err)
 	}
 	if got := server.MustDo(t, "EXISTS", labtest.LockKey("hash")); got != "0" {
-		t.Error("a run that never was rests")
+		t.Error("a run that never was leaves a cool-down")
 	}
 	server.MustDo(t, "SET", "holdfast/once:{holdfast:ahead}", "9007199254740000.1.0|other|")
 	if err := client.Once(t.Context(), "ahead", time.Hour, nothing); err == nil {

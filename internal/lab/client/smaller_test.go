@@ -87,7 +87,7 @@ func TestSharedSmaller(t *testing.T) {
 		b := <-two
 		server.MustDo(t, "DEL", "holdfast:"+sem)
 		if err := five.Keep(1); err != nil {
-			t.Errorf("Keep(1) without L: %v", err)
+			t.Errorf("Keep(1) without the lock key: %v", err)
 		}
 		if _, err := other.Semaphore(sem, 5).TryAcquire(t.Context(), 3); !errors.Is(err, holdfast.ErrHeld) {
 			t.Errorf("six of five: %v", err)

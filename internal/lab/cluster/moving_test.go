@@ -75,7 +75,7 @@ func outlast(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 	move(lock) // the lock key alone is reached at its new server now
 	time.Sleep(1500 * time.Millisecond)
 	if err := lease.Err(); err != nil {
-		t.Errorf("the lease, when L has moved: %v", err)
+		t.Errorf("the lease, when the lock key has moved: %v", err)
 	}
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)

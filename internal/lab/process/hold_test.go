@@ -30,7 +30,7 @@ func TestProcessMinHoldKilled(t *testing.T) {
 	processes[0].kill()
 
 	next := second.held()
-	restedSince(t, dead, next, least)
+	cooledDownSince(t, dead, next, least)
 	if got := time.Unix(0, next.At); got.After(from.Add(left + labtest.Slack)) {
 		t.Errorf("granted %v after the least time was over", got.Sub(from)-left)
 	}
@@ -38,11 +38,11 @@ func TestProcessMinHoldKilled(t *testing.T) {
 	t.Logf("granted %v after the least time of the dead", time.Duration(next.At-dead.At)-least)
 	second.release()
 	last := third.held()
-	restedSince(t, next, last, least)
+	cooledDownSince(t, next, last, least)
 	t.Logf("granted %v after the least time of who released", time.Duration(last.At-next.At)-least)
 	third.release()
 	if got := server.MustDo(t, "GET", labtest.LockKey(name)); got != "cooldown|C" {
-		t.Errorf("L is %q, want that it rests", got)
+		t.Errorf("the lock key is %q, want that it cools down", got)
 	}
 	labtest.Eventually(t, "the name is free", func() bool { return server.MustDo(t, "EXISTS", labtest.LockKey(name)) == "0" })
 }
@@ -59,7 +59,7 @@ func TestProcessMinHoldFrozen(t *testing.T) {
 	labtest.InQueue(t, server, name, "B")
 	processes[0].freeze()
 	next := second.held()
-	restedSince(t, held, next, least)
+	cooledDownSince(t, held, next, least)
 	processes[0].thaw()
 	first.lost("release")
 	if got := labtest.Holder(t, server, name); got != "B" {
@@ -74,9 +74,9 @@ func (p *process) keep(name string, least time.Duration) call {
 	return p.order(order{Do: "lock", Name: name, Least: least})
 }
 
-// restedSince fails the test if a grant came earlier than it may: least, but for the
+// cooledDownSince fails the test if a grant came earlier than it may: least, but for the
 // round trip of the grant before.
-func restedSince(t *testing.T, before, after reply, least time.Duration) {
+func cooledDownSince(t *testing.T, before, after reply, least time.Duration) {
 	t.Helper()
 	const roundTrip = 300 * time.Millisecond
 	if apart := time.Duration(after.At - before.At); apart < least-roundTrip {

@@ -191,7 +191,7 @@ func TestQuorumScriptRenewRepair(t *testing.T) {
 		t.Errorf("lost to %q, want nobody", reply[1])
 	}
 	if got := n.server.MustDo(t, "EXISTS", "L"); got != "0" {
-		t.Error("renew made L anew")
+		t.Error("renew made the lock key again")
 	}
 	n.expect("repaired", n.eval(script.QuorumRepair, voterA, token, quorumOfTests))
 	if got, want := n.server.MustDo(t, "GET", "L"), voterA+":"+token; got != want {
@@ -229,7 +229,7 @@ func TestQuorumScriptGuard(t *testing.T) {
 			}
 		}
 		if after := n.server.MustDo(t, "PTTL", "L"); number(t, after) > number(t, before) {
-			t.Errorf("L was prolonged with marker %q", marker)
+			t.Errorf("the lock key was prolonged with marker %q", marker)
 		}
 	}
 	n.expect("released", n.eval(script.QuorumUnlock, voterA))
@@ -330,7 +330,7 @@ func TestQuorumScriptForeignKeys(t *testing.T) {
 		t.Errorf("F no number: got %v, want an error that names it", err)
 	}
 	if got := n.server.MustDo(t, "EXISTS", "L"); got != "0" {
-		t.Error("L was written before F was read")
+		t.Error("the lock key was written before the fence key was read")
 	}
 }
 

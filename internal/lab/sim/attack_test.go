@@ -134,13 +134,13 @@ func TestKeyIsAnotherKindNow(t *testing.T) {
 }
 
 // Who gives back what another kind of lock has by now has given it back: to ask again
-// for it would be in vain, and so does what rests on.
+// for it would be in vain, and so does a cool-down.
 func TestReleaseOfAnotherKindNow(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		for name, lock := range map[string]func() hold{
 			"at once": func() hold { return s.lock(p0, "at once") },
-			"rests":   func() hold { return s.keeps(p0, "rests", time.Second) },
+			"cools":   func() hold { return s.keeps(p0, "cools", time.Second) },
 		} {
 			key, _, _ := sim.Keys(name)
 			h := lock()
@@ -230,7 +230,7 @@ func TestOnceOverBeforeItBegan(t *testing.T) {
 	})
 }
 
-// Who shares a lease for longer, and gets an error, does not make the name rest.
+// Who shares a lease for longer, and gets an error, does not make the name cool down.
 func TestSharedMinHoldGivenUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", time.Second)

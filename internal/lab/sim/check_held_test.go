@@ -40,7 +40,7 @@ func TestCheckHeld(t *testing.T) {
 						t.Errorf("CheckHeld: %v, %v; want more than 10 s and at most %v", left, err, own)
 					}
 					if after, _ := s.Do("PTTL", lock).(int64); after > before {
-						t.Errorf("L lives for %d ms after CheckHeld; want no more than the %d ms before", after, before)
+						t.Errorf("the lock key lives for %d ms after CheckHeld; want no more than the %d ms before", after, before)
 					}
 				}
 				s.on(func(step sim.Step, f *sim.Fate) {

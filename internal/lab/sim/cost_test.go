@@ -326,7 +326,7 @@ func TestCostOfTicks(t *testing.T) {
 			skips := m.commands(func() {
 				_, err := gocronlock.NewLocker(other, options).Lock(m.t.Context(), "tick")
 				if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Cooldown || held.Owner != "a" {
-					t.Errorf("the other: got %v, want that it rests after a", err)
+					t.Errorf("the other: got %v, want that it cools down after a", err)
 				}
 			})
 			if len(runs) != want || len(skips) != 1 {

@@ -60,7 +60,7 @@ func TestDedicated(t *testing.T) {
 					lock, _, _ := sim.Keys("n")
 					left, _ := s.Do("PTTL", lock).(int64)
 					if believed := got.Remaining(); got.Err() != nil || believed > time.Duration(left)*time.Millisecond {
-						t.Fatalf("it has %v left while L has %d ms: %v", believed, left, got.Err())
+						t.Fatalf("it has %v left while the lock key has %d ms: %v", believed, left, got.Err())
 					}
 				}
 				next := s.waits(p1, "n")

@@ -51,7 +51,7 @@ func TestLockArrivesBehindItsCancel(t *testing.T) {
 // The same behind an unlock: the first lock is not answered, the second is, the lease is
 // used and given back, and then the first comes.
 func TestLockArrivesBehindItsUnlock(t *testing.T) {
-	for _, rests := range []bool{false, true} {
+	for _, cools := range []bool{false, true} {
 		play(t, func(t *testing.T, s stage) {
 			p0 := s.process("p0", time.Minute)
 			locks := 0
@@ -63,7 +63,7 @@ func TestLockArrivesBehindItsUnlock(t *testing.T) {
 				}
 			})
 			m := p0.Client.Mutex("n")
-			if rests {
+			if cools {
 				m.MinHold = 3 * time.Second
 			}
 			lease, err := m.Lock(t.Context())

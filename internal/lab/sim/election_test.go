@@ -110,7 +110,7 @@ func TestCandidatesOfOneProcess(t *testing.T) {
 		for i, want := range []string{"a", "b", "c", "a"} {
 			h := s.soon(want, terms[i], time.Second)
 			if id, _ := s.Do("GET", lock).(string); !strings.HasSuffix(id, "|"+want) {
-				s.t.Errorf("L is %q while %s leads; want an id with its value", id, want)
+				s.t.Errorf("the lock key is %q while %s leads; want an id with its value", id, want)
 			}
 			for _, later := range terms[i+1:] {
 				s.notBefore("the next candidate", later, 20*time.Millisecond)

@@ -139,7 +139,7 @@ func TestEvalKeyGone(t *testing.T) {
 		_, err := h.eval(setStock, "after")
 		var lost *holdfast.LostError
 		if !errors.As(err, &lost) || lost.Cause != holdfast.Gone || lost.Token != h.Token() {
-			t.Errorf("Eval without L: got %v, want it lost, cause gone", err)
+			t.Errorf("Eval without the lock key: got %v, want it lost, cause gone", err)
 		}
 		s.wantStock("before")
 		select {
@@ -190,7 +190,7 @@ func TestEvalTokenIsKept(t *testing.T) {
 		for range 4 {
 			s.mustEval(h, readStock)
 			if left, _ := s.Do("PTTL", written).(int64); left < (24 * time.Hour).Milliseconds() {
-				t.Errorf("W lives for %d ms, want a day at least", left)
+				t.Errorf("the written key lives for %d ms, want a day at least", left)
 			}
 			time.Sleep(40 * time.Minute)
 		}

@@ -27,7 +27,7 @@ func (s stage) notLonger(got *holdfast.ExportedHold) {
 	lock, _, _ := sim.Keys(got.Name)
 	left, _ := s.Do("PTTL", lock).(int64)
 	if got.Remaining <= 0 || got.Remaining >= time.Duration(left)*time.Millisecond {
-		s.t.Errorf("Remaining is %v while L lives for %d ms", got.Remaining, left)
+		s.t.Errorf("Remaining is %v while the lock key lives for %d ms", got.Remaining, left)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestExportedKeepsTheFence(t *testing.T) {
 		}
 		_, fence, _ := sim.Keys("n")
 		if left, _ := s.Do("PTTL", fence).(int64); left < (24 * time.Hour).Milliseconds() {
-			t.Errorf("F lives for %d ms more; want a day", left)
+			t.Errorf("the fence key lives for %d ms more; want a day", left)
 		}
 		if err := p1.Client.ReleaseExported(t.Context(), text); err != nil {
 			t.Error(err)

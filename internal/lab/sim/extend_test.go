@@ -100,7 +100,7 @@ func TestExtend(t *testing.T) {
 		time.Sleep(17500 * time.Millisecond)
 		extend(time.Second, time.Second)
 		if s.life("n") < 4*time.Second {
-			t.Errorf("L lives for %v; want the ttl of the Mutex, or the next test says nothing", s.life("n"))
+			t.Errorf("the lock key lives for %v; want the ttl of the Mutex, or the next test says nothing", s.life("n"))
 		}
 		next := s.waits(p1, "n")
 		got.expires(got.Remaining() + 5*time.Millisecond)
@@ -142,7 +142,7 @@ func TestExtendIsNotCut(t *testing.T) {
 			}
 			time.Sleep(6 * time.Second)
 			if left := s.life("n"); left < got.Remaining() {
-				t.Errorf("L lives for %v, and the holder believes in %v", left, got.Remaining())
+				t.Errorf("the lock key lives for %v, and the holder believes in %v", left, got.Remaining())
 			}
 			got.release()
 		})
@@ -179,7 +179,7 @@ func TestNoRenewAsks(t *testing.T) {
 		got := s.fixed(p0, "n", 10*time.Second)
 		time.Sleep(3 * time.Second)
 		if err := got.EnsureHeld(t.Context()); err != nil || got.Remaining() > 7*time.Second || s.life("n") > 7*time.Second {
-			t.Errorf("EnsureHeld: %v, and %v are left, of L %v; want no more than before", err, got.Remaining(), s.life("n"))
+			t.Errorf("EnsureHeld: %v, and %v are left, of the lock key %v; want no more than before", err, got.Remaining(), s.life("n"))
 		}
 		held := 0
 		s.on(func(step sim.Step, f *sim.Fate) {
@@ -195,7 +195,7 @@ func TestNoRenewAsks(t *testing.T) {
 			t.Errorf("it asked %d times; want twice", held)
 		}
 		if s.life("n") > 4500*time.Millisecond {
-			t.Errorf("L lives for %v; want no more than before", s.life("n"))
+			t.Errorf("the lock key lives for %v; want no more than before", s.life("n"))
 		}
 		s.Watch.Leaves(got.held)
 		_ = got.Release()
@@ -243,7 +243,7 @@ func TestNoRenewShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := got.Remaining(); left > 3*time.Second || s.life("n") < 4*time.Second {
-			t.Errorf("%v are left, of L %v; want at most 3 s, and L longer", left, s.life("n"))
+			t.Errorf("%v are left, of the lock key %v; want at most 3 s, and the lock key longer", left, s.life("n"))
 		}
 		got.expires(3 * time.Second)
 		_, _ = got.Release(), shared.Release()
@@ -269,7 +269,7 @@ func TestNoRenewAlone(t *testing.T) {
 	})
 }
 
-// MaxHold ends such a lease all the same, and MinHold makes its name rest.
+// MaxHold ends such a lease all the same, and MinHold makes its name cool down.
 func TestNoRenewWithMaxHoldAndMinHold(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

@@ -318,7 +318,7 @@ func TestCoolDownIsNoLapse(t *testing.T) {
 		s.soon("who has a least time", got, lookAfter).release()
 		_, fence, _ := sim.Keys("n")
 		if f := fmt.Sprint(s.Do("GET", fence)); strings.Contains(f, " ") {
-			t.Errorf("F is %q after the release, want the token alone", f)
+			t.Errorf("the fence key is %q after the release, want the token alone", f)
 		}
 		p1.Cut() // so that the other looks first
 		h2 := s.soon("the same process", mine, 3*time.Second+lookAfter)
@@ -376,7 +376,7 @@ func TestFrozenHolderIsNotProlonged(t *testing.T) {
 		for range 5000 { // it renews
 			time.Sleep(time.Millisecond)
 			if left, _ := s.Do("PTTL", lock).(int64); left > ttl.Milliseconds() {
-				t.Fatalf("L lives for %d ms more, want %v at most", left, ttl)
+				t.Fatalf("the lock key lives for %d ms more, want %v at most", left, ttl)
 			}
 		}
 		p1.Kill()

@@ -180,7 +180,7 @@ func TestGraceThenCoolDown(t *testing.T) {
 		next := s.waits(p1, "n")
 		hold{lease, h, s}.endsAt(10 * time.Second)
 		s.Watch.Leaves(h)
-		s.rested(next, h.Got, 30*time.Second).release()
+		s.afterCooldown(next, h.Got, 30*time.Second).release()
 		_ = lease.Release()
 	})
 }

@@ -150,7 +150,7 @@ func inHolders(w *Watch, name string, h *Held) string {
 func compareShared(w *Watch, name string, h *Held) {
 	over, _ := strconv.ParseFloat(inHolders(w, name, h), 64)
 	if h.tenure == "" || over == 0 {
-		w.broken("S1: %s believes in %s, and does not stand in H", h.Process.Owner, name)
+		w.broken("S1: %s believes in %s, and is not in the holders key", h.Process.Owner, name)
 		return
 	}
 	if over >= Light {
@@ -162,7 +162,7 @@ func compareShared(w *Watch, name string, h *Held) {
 	left := time.Duration(over-float64(w.world.serverTime().UnixMicro())) * time.Microsecond
 	own := time.Duration(float64(h.Lease.Remaining()) / h.Process.rate)
 	if left = time.Duration(float64(left) / w.world.rate); own > left {
-		w.broken("S1: %s believes in %s for %v more, its time in H ends in %v", h.Process.Owner, name, own, left)
+		w.broken("S1: %s believes in %s for %v more, its time in the holders key ends in %v", h.Process.Owner, name, own, left)
 	}
 }
 
@@ -286,6 +286,6 @@ func (s *Story) evictAlone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock, _, _ := Keys(name)
-	s.note("L alone of %s is deleted", name)
+	s.note("the lock key alone of %s is deleted", name)
 	s.Do("DEL", lock)
 }

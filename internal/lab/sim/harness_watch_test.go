@@ -366,14 +366,14 @@ func (w *Watch) compare(name string, h *Held) {
 	lock, _, _ := Keys(name)
 	holder := w.holder(name)
 	if h.tenure != "" && holder != h.tenure {
-		w.broken("S1: %s believes in %s, whose L is %q", h.Process.Owner, name, brief(holder))
+		w.broken("S1: %s believes in %s, whose lock key is %q", h.Process.Owner, name, brief(holder))
 		return
 	}
 	pttl, _ := w.world.Do("PTTL", lock).(int64)
 	own := time.Duration(float64(h.Lease.Remaining()) / h.Process.rate)
 	left := time.Duration(float64(pttl) / w.world.rate * float64(time.Millisecond))
 	if own > left {
-		w.broken("S1: %s believes in %s for %v more, its L ends in %v", h.Process.Owner, name, own, left)
+		w.broken("S1: %s believes in %s for %v more, its lock key ends in %v", h.Process.Owner, name, own, left)
 	}
 }
 

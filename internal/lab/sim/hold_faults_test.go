@@ -24,7 +24,7 @@ func TestMinHoldLateLock(t *testing.T) {
 		})
 		first := s.keeps(p0, "n", time.Minute)
 		p0.Kill()
-		s.rested(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
 	})
 }
 
@@ -53,7 +53,7 @@ func TestMinHoldLateRenewal(t *testing.T) {
 		cancel()
 		time.Sleep(time.Second)
 		p0.Kill()
-		s.rested(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
 	})
 }
 
@@ -79,7 +79,7 @@ func TestMinHoldLostAnswer(t *testing.T) {
 			if err := first.Release(); !errors.Is(err, holdfast.ErrUnknown) {
 				t.Errorf("Release = %v; want ErrUnknown", err)
 			}
-			s.rested(next, first.held.Got, 20*time.Second).release()
+			s.afterCooldown(next, first.held.Got, 20*time.Second).release()
 			s.soon("the own caller", own, time.Second).release()
 			time.Sleep(100 * time.Millisecond)
 			s.nothingLeft("n")
@@ -101,7 +101,7 @@ func TestMinHoldDoubledRelease(t *testing.T) {
 		next := s.waits(p1, "n")
 		own := s.waits(p0, "n")
 		first.release()
-		second := s.rested(next, first.held.Got, 20*time.Second)
+		second := s.afterCooldown(next, first.held.Got, 20*time.Second)
 		second.release()
 		s.soon("the own caller", own, time.Second).release()
 		third := s.lock(p1, "n")
@@ -131,7 +131,7 @@ func TestMinHoldLateGrant(t *testing.T) {
 		next := s.waits(p1, "n")
 		s.Watch.Leaves(first.held)
 		_ = first.Release()
-		s.rested(next, first.held.Got, time.Minute).release()
+		s.afterCooldown(next, first.held.Got, time.Minute).release()
 	})
 }
 
@@ -153,7 +153,7 @@ func TestMinHoldLost(t *testing.T) {
 		if err := first.Release(); !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("Release = %v; want ErrLost", err)
 		}
-		s.rested(next, began, 30*time.Second).release()
+		s.afterCooldown(next, began, 30*time.Second).release()
 		s.on(func(sim.Step, *sim.Fate) {})
 		s.soon("the own caller", own, 10*time.Second).release()
 		time.Sleep(time.Minute)
@@ -170,7 +170,7 @@ func TestMinHoldFrozen(t *testing.T) {
 		next := s.waits(p1, "n")
 		go p0.Silence(40 * time.Second)
 		time.Sleep(time.Millisecond)
-		second := s.rested(next, first.held.Got, 20*time.Second)
+		second := s.afterCooldown(next, first.held.Got, 20*time.Second)
 		if err := first.Err(); !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("the frozen holder's lease says %v; want ErrLost", err)
 		}
@@ -200,7 +200,7 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		first.release()
 		s.Guard(func() { moves = false })
-		s.rested(s.waits(p1, "n"), began, 20*time.Second).release()
+		s.afterCooldown(s.waits(p1, "n"), began, 20*time.Second).release()
 		time.Sleep(10 * time.Second)
 		s.nothingLeft("n")
 
@@ -208,11 +208,11 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 		again := s.keeps(p0, "n", 20*time.Second)
 		time.Sleep(5 * time.Second)
 		p0.Kill()
-		s.rested(s.waits(p1, "n"), again.held.Got, 20*time.Second).release()
+		s.afterCooldown(s.waits(p1, "n"), again.held.Got, 20*time.Second).release()
 	})
 }
 
-// The lock key was deleted: the release that finds nothing to rest hands the queue over.
+// The lock key was deleted: the release that finds nothing to cool down hands the queue over.
 func TestMinHoldDeleted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -236,7 +236,7 @@ func TestMinHoldFailover(t *testing.T) {
 		s.Freeze(0)
 		p0.Kill()
 		s.Failover(0, 100*time.Millisecond)
-		s.rested(s.waits(p1, "n"), first.held.Got, 20*time.Second).release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, 20*time.Second).release()
 	})
 }
 
@@ -253,7 +253,7 @@ func TestMinHoldStaleID(t *testing.T) {
 		s.Watch.Leaves(first.held)
 		_ = first.Release()
 		own := s.waitsToKeep(p0, "n", time.Second)
-		s.rested(own, first.held.Got, 30*time.Second)
+		s.afterCooldown(own, first.held.Got, 30*time.Second)
 	})
 }
 
@@ -276,6 +276,6 @@ func TestMinHoldLateShortRenewal(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		p0.Kill()
-		s.rested(s.waits(p1, "n"), began, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "n"), began, time.Minute).release()
 	})
 }

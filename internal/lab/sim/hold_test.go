@@ -40,14 +40,14 @@ func (s stage) waitsToKeep(l *sim.Link, name string, d time.Duration) <-chan hol
 	return got
 }
 
-// rested fails the test unless next comes d after began, and soon then.
-func (s stage) rested(next <-chan hold, began time.Time, d time.Duration) hold {
+// afterCooldown fails the test unless next comes d after began, and soon then.
+func (s stage) afterCooldown(next <-chan hold, began time.Time, d time.Duration) hold {
 	s.t.Helper()
 	s.notBefore("the next", next, time.Until(began.Add(d))-time.Millisecond)
 	return s.soon("the next", next, 60*time.Millisecond)
 }
 
-// A quick holder: its name rests, for other processes and for callers of its own,
+// A quick holder: its name cools down, for other processes and for callers of its own,
 // whoever asks how, and is said to.
 func TestMinHoldCoolsDown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -60,16 +60,16 @@ func TestMinHoldCoolsDown(t *testing.T) {
 		first.release()
 		lease, err := p2.Client.Mutex("n").TryLock(t.Context())
 		if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Cooldown || held.Owner != "p0" {
-			t.Errorf("TryLock = %v, %v; want that it rests after p0", lease, err)
+			t.Errorf("TryLock = %v, %v; want that it cools down after p0", lease, err)
 		}
 		state, err := admin.Of(p2.Client).Inspect(t.Context(), "n")
 		if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "p0" || state.Holder.Remaining < 58*time.Second {
-			t.Errorf("Inspect = %+v, %v; want that it rests after p0", state.Holder, err)
+			t.Errorf("Inspect = %+v, %v; want that it cools down after p0", state.Holder, err)
 		}
 		if len(state.Waiters) != 2 || state.Waiters[0].Owner != "p1" || state.Waiters[1].Owner != "p0" {
 			t.Errorf("got %+v in line; want p1, p0", state.Waiters)
 		}
-		s.rested(next, began, time.Minute).release()
+		s.afterCooldown(next, began, time.Minute).release()
 		s.soon("the own caller", own, 100*time.Millisecond).release()
 		time.Sleep(100 * time.Millisecond)
 		s.nothingLeft("n")
@@ -88,13 +88,13 @@ func TestMinHoldOrders(t *testing.T) {
 		for _, err := range []error{revoked, admin.Of(op.Client).Steal(t.Context(), "n", tenure, reason)} {
 			wrong, ok := errors.AsType[*holdfast.TenureError](err)
 			if !ok || !wrong.Cooldown || !strings.Contains(err.Error(), "it is in cool-down until MinHold has passed after the hold of p0") {
-				t.Errorf("got %v; want that it rests after p0", err)
+				t.Errorf("got %v; want that it cools down after p0", err)
 			}
 		}
 	})
 }
 
-// The own callers rest, too, and one who asks for a least time gets a tenure of
+// The own callers wait for the cool-down, too, and one who asks for a least time gets a tenure of
 // its own, behind a turn that did not.
 func TestMinHoldOwnWaiters(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -109,7 +109,7 @@ func TestMinHoldOwnWaiters(t *testing.T) {
 		got := s.soon("the first", first, 50*time.Millisecond)
 		began := time.Now()
 		got.release()
-		s.rested(second, began, 20*time.Second).release()
+		s.afterCooldown(second, began, 20*time.Second).release()
 		s.soon("the third", third, 100*time.Millisecond)
 	})
 }
@@ -149,7 +149,7 @@ func TestMinHoldCrash(t *testing.T) {
 				began := first.held.Got
 				time.Sleep(after)
 				p0.Kill()
-				s.rested(s.waitsToKeep(p1, "n", time.Minute), began, time.Minute).release()
+				s.afterCooldown(s.waitsToKeep(p1, "n", time.Minute), began, time.Minute).release()
 			})
 		}
 	}
@@ -173,12 +173,12 @@ func TestMinHoldCrashOfAPushedGrant(t *testing.T) {
 }
 
 // The holder dies, and a late duplicate of its lock comes: it does not cut the life
-// The answer of the release is lost: nobody knows, but the name rests all the same,
+// The answer of the release is lost: nobody knows, but the name cools down all the same,
 // The release runs twice, and once more when another holds the name: that one
 // A grant that is heard of again while the release is on its way is answered by
 // The holder can't renew and loses its lease. Giving it back, then or later, does
 // A frozen holder: others get the name when the time is over, and it knows at its
-// Who gives up before the lease began leaves nothing behind that rests.
+// Who gives up before the lease began leaves no cool-down.
 func TestMinHoldGivenUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 3*time.Second)
@@ -210,9 +210,9 @@ func TestMinHoldClose(t *testing.T) {
 		}
 		lock, _, _ := sim.Keys("n")
 		if got := s.Do("GET", lock); got != "cooldown|p0" {
-			t.Errorf("L is %v; want cooldown|p0", got)
+			t.Errorf("the lock key is %v; want cooldown|p0", got)
 		}
-		s.rested(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
 	})
 }
 
@@ -248,12 +248,12 @@ func TestMinHoldLargestCounts(t *testing.T) {
 		}
 		_ = share.Release()
 		first.release()
-		s.rested(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
 	})
 }
 
 // With replicas, the least time is acknowledged before the lease begins: a failover
-// The tokens and the name are remembered as long as the name rests.
+// The tokens and the name are remembered as long as the name cools down.
 func TestMinHoldOutlastsTheFence(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
@@ -261,15 +261,15 @@ func TestMinHoldOutlastsTheFence(t *testing.T) {
 		first := s.keeps(p0, "n", week)
 		_, fence, _ := sim.Keys("n")
 		if left := s.Do("PTTL", fence).(int64); left < week.Milliseconds() {
-			t.Errorf("held: F lives for %d ms; want a week", left)
+			t.Errorf("held: the fence key lives for %d ms; want a week", left)
 		}
 		first.release()
 		if left := s.Do("PTTL", fence).(int64); left < week.Milliseconds() {
-			t.Errorf("resting: F lives for %d ms; want a week", left)
+			t.Errorf("in cool-down: the fence key lives for %d ms; want a week", left)
 		}
 		lock, _, _ := sim.Keys("n")
 		if got := s.Do("GET", lock).(string); !strings.HasPrefix(got, "cooldown|") {
-			t.Errorf("L is %q; want that it rests", got)
+			t.Errorf("the lock key is %q; want that it cools down", got)
 		}
 	})
 }
@@ -326,7 +326,7 @@ func (c *endingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// The head is told how long the name rests: it does not wait for the end of the ttl
+// The head is told how long the name cools down: it does not wait for the end of the ttl
 // that it had seen.
 func TestMinHoldHeadIsNotified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -335,7 +335,7 @@ func TestMinHoldHeadIsNotified(t *testing.T) {
 		first := s.keeps(p0, "n", 10*time.Second)
 		next := s.waits(p1, "n")
 		first.release()
-		s.rested(next, first.held.Got, 10*time.Second).release()
+		s.afterCooldown(next, first.held.Got, 10*time.Second).release()
 	})
 }
 
@@ -350,7 +350,7 @@ func TestMinHoldTwoInOneTenure(t *testing.T) {
 		first.release()
 		second := s.soon("the second", waits, 100*time.Millisecond)
 		p0.Kill()
-		s.rested(s.waits(p1, "n"), second.held.Got, 20*time.Second).release()
+		s.afterCooldown(s.waits(p1, "n"), second.held.Got, 20*time.Second).release()
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A late run of an adoption does not cut the life that a least time of holding has got
-// since: the holder dies, and the name rests on.
+// since: the holder dies, and the name cools down on.
 func TestAdoptCutsNoMinHold(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 3*time.Second)

@@ -219,7 +219,7 @@ func TestMaxHoldIsNotRenewed(t *testing.T) {
 	}
 }
 
-// Both: the lease ends, and the name rests for what is left.
+// Both: the lease ends, and the name cools down for what is left.
 func TestMaxHoldThenCoolDown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
@@ -237,7 +237,7 @@ func TestMaxHoldThenCoolDown(t *testing.T) {
 		first.endsAt(10 * time.Second)
 		s.Watch.Leaves(h)
 		_ = lease.Release()
-		s.rested(next, h.Got, 30*time.Second).release()
+		s.afterCooldown(next, h.Got, 30*time.Second).release()
 	})
 }
 

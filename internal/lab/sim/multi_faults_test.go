@@ -200,7 +200,7 @@ func TestMultiLateDuplicateAndMinHold(t *testing.T) {
 		first := <-kept
 		time.Sleep(11 * time.Second)
 		p0.Kill()
-		s.rested(s.waits(p1, "a"), first.held.Got, time.Minute).release()
+		s.afterCooldown(s.waits(p1, "a"), first.held.Got, time.Minute).release()
 	})
 }
 

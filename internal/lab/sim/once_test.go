@@ -141,7 +141,7 @@ func TestOnceRetryable(t *testing.T) {
 	})
 }
 
-// Behind Close the name rests, so a run that says that it does not count does.
+// Behind Close the name cools down, so a run that says that it does not count does.
 func TestOnceRetryableBehindClose(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
@@ -155,8 +155,8 @@ func TestOnceRetryableBehindClose(t *testing.T) {
 			t.Errorf("got %v, want ErrLost", err)
 		}
 		time.Sleep(time.Second)
-		if e := s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("the name does not rest") })); e.DueIn < 50*time.Second {
-			t.Errorf("it rests for %v, want a minute", e.DueIn)
+		if e := s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("the name does not cool down") })); e.DueIn < 50*time.Second {
+			t.Errorf("it cools down for %v, want a minute", e.DueIn)
 		}
 		run, err := p1.Client.LastRun(t.Context(), "job")
 		if err != nil || strings.Contains(run.Outcome, "does not count") || !strings.Contains(run.Outcome, "then: failed: ") {
@@ -220,7 +220,7 @@ func TestOnceStaleRun(t *testing.T) {
 	})
 }
 
-// The beginning can't be written down: nothing runs, and the name does not rest. The
+// The beginning can't be written down: nothing runs, and the name does not cool down. The
 // end can't: it ran, and the error says so.
 func TestOnceWithoutARecord(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

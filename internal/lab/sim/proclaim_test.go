@@ -225,7 +225,7 @@ func TestAdoptATerm(t *testing.T) {
 		}
 		lock, _, _ := sim.Keys("n")
 		if id, _ := s.Do("GET", lock).(string); !strings.HasSuffix(id, "|b") {
-			t.Errorf("L is %q; want an id with the value b", id)
+			t.Errorf("the lock key is %q; want an id with the value b", id)
 		}
 		d.wantsWithin(s, 10*time.Millisecond, "none", "a", "b", "b")
 		s.ledBy(p2, "b", got.Token())

@@ -128,7 +128,7 @@ func TestLateLockWhileLeaving(t *testing.T) {
 			}()
 			time.Sleep(1850 * time.Millisecond) // the unlock is not answered
 			if lock, waiters := s.left("n"); lock == lost || waiters > 0 {
-				t.Errorf("its answer lost: %t; L is held: %t, %d stand in Q; want nothing of the id that was released", lost, lock, waiters)
+				t.Errorf("its answer lost: %t; the lock key is held: %t, %d stand in the queue; want nothing of the id that was released", lost, lock, waiters)
 			}
 			if !lost {
 				s.soon("who stood behind it", behind, time.Second).release()

@@ -303,7 +303,7 @@ func TestSlotOnTheMove(t *testing.T) {
 		}
 		holder.release()
 		if lock, _ := s.left("n"); lock {
-			t.Error("L is left after the release")
+			t.Error("the lock key is left after the release")
 		}
 		time.Sleep(300 * time.Millisecond)
 		s.Guard(func() { moving = false })

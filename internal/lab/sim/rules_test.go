@@ -183,7 +183,7 @@ func (s stage) left(name string) (lock bool, waiters int64) {
 func (s stage) nothingLeft(name string) {
 	s.t.Helper()
 	if lock, waiters := s.left(name); lock || waiters > 0 {
-		s.t.Errorf("%s: L is there: %v, waiters: %d; want nothing left", name, lock, waiters)
+		s.t.Errorf("%s: the lock key is there: %v, waiters: %d; want nothing left", name, lock, waiters)
 	}
 }
 

@@ -207,7 +207,7 @@ func TestSharedLostOneDeletesNothing(t *testing.T) {
 				t.Errorf("whose time was ended: got %v, want ErrLost", err)
 			}
 			if found := s.entries("n"); len(found) != 1 {
-				t.Errorf("%d stand in H, want the one that holds", len(found))
+				t.Errorf("%d are in the holders key, want the one that holds", len(found))
 			}
 			_ = lost.Release()
 			kept.release()
@@ -239,7 +239,7 @@ func TestSharedEndedBitByBit(t *testing.T) {
 				heavy = s.take(p1, "n", permits(2, 4))
 			}
 			if got := s.Do("ZCARD", sim.KeyH("n")); step != 1 && got != int64(want) {
-				t.Errorf("step %d: %v stand in H, want %d", step, got, want)
+				t.Errorf("step %d: %v are in the holders key, want %d", step, got, want)
 			}
 		}
 		if light.Err() != nil || heavy.Err() != nil {
@@ -261,7 +261,7 @@ func TestSharedEndedIsNobodys(t *testing.T) {
 			for id = range found {
 			}
 			if len(found) != 1 {
-				t.Fatalf("%d stand in H, want 1", len(found))
+				t.Fatalf("%d are in the holders key, want 1", len(found))
 			}
 			return id
 		}

@@ -53,7 +53,7 @@ func (s stage) none(name string) {
 	s.t.Helper()
 	lock, _, queue := sim.Keys(name)
 	if n := s.Do("EXISTS", lock, queue, sim.KeyH(name)); n != int64(0) {
-		s.t.Errorf("%s: %v of L, Q and H are there, want none: %v", name, n, s.Do("KEYS", "*"))
+		s.t.Errorf("%s: %v of lock key, queue and holders key are there, want none: %v", name, n, s.Do("KEYS", "*"))
 	}
 }
 

@@ -76,7 +76,7 @@ func TestDowngradeIsNoStaleID(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		if n := s.inHolders("n"); n != 1 {
-			t.Errorf("%d ids in H, want 1", n)
+			t.Errorf("%d ids in the holders key, want 1", n)
 		}
 		s.Guard(func() { down = false })
 		s.lookFor("n", 6*time.Second)
@@ -204,7 +204,7 @@ func TestDowngradeWithoutL(t *testing.T) {
 		s.Do("DEL", lock)
 		holder.mustBecome(permits(3, 5))
 		if n := s.inHolders("n"); n != 1 {
-			t.Errorf("%d ids in H, want 1", n)
+			t.Errorf("%d ids in the holders key, want 1", n)
 		}
 		if s.fits(p1, "n", 3, 5) {
 			t.Error("three more fit")
@@ -240,7 +240,7 @@ func TestDowngradeOnTheMove(t *testing.T) {
 				if released {
 					holder.release()
 					if n := s.inHolders("n"); n != 0 {
-						t.Errorf("%d ids in H, want none", n)
+						t.Errorf("%d ids in the holders key, want none", n)
 					}
 					s.Guard(func() { moving = false })
 				} else {

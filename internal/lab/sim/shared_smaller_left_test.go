@@ -19,7 +19,7 @@ func leftover(t *testing.T, s stage, p *sim.Link) hold {
 	holder.mustBecome(permits(2, 10))
 	time.Sleep(500 * time.Millisecond)
 	if n := s.inHolders("n"); n != 2 {
-		t.Fatalf("%d in H, want 2: the part and the leftover", n)
+		t.Fatalf("%d in the holders key, want 2: the part and the leftover", n)
 	}
 	return holder
 }

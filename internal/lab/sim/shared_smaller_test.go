@@ -52,7 +52,7 @@ func downgrade(t *testing.T, s stage) {
 	a := s.soon("a reader", first, 10*time.Millisecond)
 	b := s.soon("another", second, 10*time.Millisecond)
 	if n := s.inHolders("n"); n != 3 {
-		t.Errorf("%d ids in H, want 3", n)
+		t.Errorf("%d ids in the holders key, want 3", n)
 	}
 	s.notBefore("a writer", next, 10*time.Second)
 	if err := ctx.Err(); err != nil || holder.Err() != nil || holder.Token() != token {
@@ -273,7 +273,7 @@ func TestKeepLockArrivesWhileHeld(t *testing.T) {
 		four.release()
 		time.Sleep(time.Second)
 		if n := s.inHolders("n"); n != 1 || locks != 2 {
-			t.Errorf("%d ids in H after %d locks, want 1 after 2", n, locks)
+			t.Errorf("%d ids in the holders key after %d locks, want 1 after 2", n, locks)
 		}
 		holder.release()
 		time.Sleep(time.Second)

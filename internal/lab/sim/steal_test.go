@@ -197,7 +197,7 @@ func TestStealForOneselfByAMutex(t *testing.T) {
 		next := s.waits(p1, "n")
 		thief.endsAt(3 * time.Second)
 		s.Watch.Leaves(thief.held)
-		s.rested(next, thief.held.Got, 20*time.Second).release()
+		s.afterCooldown(next, thief.held.Got, 20*time.Second).release()
 		_ = thief.Release()
 	})
 }

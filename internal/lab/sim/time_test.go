@@ -163,7 +163,7 @@ func TestOneTTLPerTenure(t *testing.T) {
 		lock, _, _ := sim.Keys("n")
 		for range 1000 {
 			if left := s.Do("PTTL", lock).(int64); left > 1000 {
-				t.Fatalf("L lives for %d ms more; want at most its ttl, 1000", left)
+				t.Fatalf("the lock key lives for %d ms more; want at most its ttl, 1000", left)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -216,7 +216,7 @@ func TestTokensStayNearTheClock(t *testing.T) {
 			t.Errorf("token %d; want %d", got, want)
 		}
 		if got := s.Do("GET", fence); got != itoa(ahead+1) {
-			t.Errorf("F is %v; want %d: beyond a second it reserves one token at a time", got, ahead+1)
+			t.Errorf("the fence key is %v; want %d: beyond a second it reserves one token at a time", got, ahead+1)
 		}
 		holder.release()
 	})

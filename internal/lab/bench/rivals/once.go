@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
-// onceEvery is for how long a name rests. No name of a cell is due again.
+// onceEvery is for how long a name cools down. No name of a cell is due again.
 const onceEvery = time.Minute
 
 // ErrNotDue is the error of a call that came too early.

@@ -64,7 +64,7 @@ func TestStepWithinAScript(t *testing.T) {
 		t.Errorf("got %q, want queued", got)
 	}
 	if kind := s.MustDo(t, "HGET", "L", "kind"); kind != "semaphore" {
-		t.Errorf("kind of L: got %q, want semaphore", kind)
+		t.Errorf("kind of the lock key: got %q, want semaphore", kind)
 	}
 	for key := range strings.Lines(s.MustDo(t, "KEYS", "*")) {
 		key = strings.TrimSpace(key)
