@@ -24,7 +24,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: renew prolongs a revoked id once", file: "internal/script/mutex/renew.lua", name: "TestRevokeLeavesATTL",
 		edits: []string{"redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- the last time", "-- the last time"}},
 	{guard: "rule 11: a revoked tenure is not handed over before Release", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
-		edits: []string{"n.retire(revoked, a.Reason, now)", "n.retire(revoked, a.Reason, now)\n\t\tn.p.startRemoval(script.Unlock, n, now, t.expiry, n.unlockArgs(t.ID, \"\"))"}},
+		edits: []string{"n.retire(revoked, a.Reason, now)", "n.retire(revoked, a.Reason, now)\n\t\tn.startRemoval(t, now)"}},
 	{guard: "rule 11: a revoked tenure is unlocked by Release", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
 		edits: []string{"n.retire(revoked, a.Reason, now)", "n.lose(t, a, now)"}},
 	{guard: "rule 11: renew answers that the id was stolen", file: "internal/script/mutex/renew.lua", name: "TestStealUnnoticed",

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// The holder is killed in the middle of its least time, which is longer than the
+// The holder is killed in the middle of its MinHold, which is longer than the
 // ttl: nobody gets the name before it is over, and then the next does.
 func TestProcessMinHoldKilled(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestProcessMinHoldFrozen(t *testing.T) {
 	second.release()
 }
 
-// keep asks for the name and for a least time of holding it.
+// keep asks for the name and for a MinHold.
 func (p *process) keep(name string, least time.Duration) call {
 	p.t.Helper()
 	return p.order(order{Do: "lock", Name: name, Least: least})

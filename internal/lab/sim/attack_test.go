@@ -179,7 +179,7 @@ func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
 	})
 }
 
-// Who shares a lease and asks for a least time gets its share when that is sure:
+// Who shares a lease and asks for a MinHold gets its share when that is sure:
 // its process may die in the next moment.
 func TestSharedMinHoldCrash(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -256,7 +256,7 @@ func TestSharedMinHoldGivenUp(t *testing.T) {
 		}
 		h.release()
 		next := s.waits(s.process("p1", time.Second), "n")
-		s.notBefore("the next", next, 100*time.Millisecond) // the other's least time counts still
+		s.notBefore("the next", next, 100*time.Millisecond) // the other's MinHold counts still
 		s.soon("the next", next, time.Second).release()
 		time.Sleep(2 * time.Second)
 		s.nothingLeft("n")

@@ -147,8 +147,8 @@ func TestCostOfSeveral(t *testing.T) {
 	})
 }
 
-// A least time of holding is one round trip more than the lock, none where the first
-// life of the lock key covers it; a most time none.
+// MinHold is one round trip more than the lock, none where the first
+// life of the lock key covers it; MaxHold none.
 func TestCostOfHolding(t *testing.T) {
 	measure(t, func(m *meter, c, _ *holdfast.Client) {
 		for _, test := range []struct {

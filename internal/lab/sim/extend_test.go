@@ -229,7 +229,7 @@ func TestExtendIsRefused(t *testing.T) {
 	})
 }
 
-// One who shares the lease asks for a least time of holding, which takes a renewal. The lease ends
+// One who shares the lease asks for MinHold, which takes a renewal. The lease ends
 // as before.
 func TestNoRenewShared(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

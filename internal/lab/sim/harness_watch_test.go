@@ -94,7 +94,7 @@ type Held struct {
 	newer   []string      // the ids that are to take its place, or have, as its part was made smaller
 	part    Part          // of a shared kind
 	parts   []partAt      // that were made of it later, each smaller
-	stays   bool          // a term, or one with a least time: not to be exported
+	stays   bool          // a term, or one with a MinHold: not to be exported
 	own     bool          // it has a tenure, and a place in the queue, of its own
 	least   time.Duration // that its name is kept from others since it was granted
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// The least time of holding again, with a network that loses, doubles and delays,
+// MinHold again, with a network that loses, doubles and delays,
 // and processes that stop.
 
 // of the lock key to the ttl.
@@ -184,7 +184,7 @@ func TestMinHoldFrozen(t *testing.T) {
 	})
 }
 
-// A slot moves: what falls back to the lock key alone keeps the least time.
+// A slot moves: what falls back to the lock key alone keeps the MinHold.
 func TestMinHoldWhileASlotMoves(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)

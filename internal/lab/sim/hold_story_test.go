@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// Random stories: processes that hold a name for a least time, or don't ask for one, on a
+// Random stories: processes that hold a name for a MinHold, or don't ask for one, on a
 // network that loses, doubles and delays, some of them killed. Whoever follows a turn
-// with a least time does so no earlier than it says, but for the round trip of a grant;
+// with a MinHold does so no earlier than it says, but for the round trip of a grant;
 // and somebody does follow.
 func TestMinHoldStories(t *testing.T) {
 	if testing.Short() {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// Each test here is of the least time of holding: between two turns that ask for it
+// Each test here is of MinHold: between two turns that ask for it
 // lies that time, whatever the network loses, doubles or delays.
 
 // keeps waits for a name that is to be held for at least d.
@@ -94,7 +94,7 @@ func TestMinHoldOrders(t *testing.T) {
 	})
 }
 
-// The own callers wait for the cool-down, too, and one who asks for a least time gets a tenure of
+// The own callers wait for the cool-down, too, and one who asks for a MinHold gets a tenure of
 // its own, behind a turn that did not.
 func TestMinHoldOwnWaiters(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -155,7 +155,7 @@ func TestMinHoldCrash(t *testing.T) {
 	}
 }
 
-// A least time below the ttl: a grant by push lives for two seconds only.
+// A MinHold below the ttl: a grant by push lives for two seconds only.
 func TestMinHoldCrashOfAPushedGrant(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
@@ -252,7 +252,7 @@ func TestMinHoldLargestCounts(t *testing.T) {
 	})
 }
 
-// With replicas, the least time is acknowledged before the lease begins: a failover
+// With replicas, the MinHold is acknowledged before the lease begins: a failover
 // The tokens and the name are remembered as long as the name cools down.
 func TestMinHoldOutlastsTheFence(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -339,7 +339,7 @@ func TestMinHoldHeadIsNotified(t *testing.T) {
 	})
 }
 
-// Two in one process, the first longer than its least time: for the second the life
+// Two in one process, the first longer than its MinHold: for the second the life
 // of the lock key is secured again.
 func TestMinHoldTwoInOneTenure(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -354,7 +354,7 @@ func TestMinHoldTwoInOneTenure(t *testing.T) {
 	})
 }
 
-// Behind a turn without a least time, in the same tenure: what the grant set has gone
+// Behind a turn without a MinHold, in the same tenure: what the grant set has gone
 // by in part.
 func TestMinHoldBehindAnother(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

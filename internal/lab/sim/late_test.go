@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// A late run of an adoption does not cut the life that a least time of holding has got
+// A late run of an adoption does not cut the ttl that MinHold has got
 // since: the holder dies, and the name cools down on.
 func TestAdoptCutsNoMinHold(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -33,7 +33,7 @@ func TestAdoptCutsNoMinHold(t *testing.T) {
 	})
 }
 
-// A late run of what made a hold leaves the fence key at least the life that a least time
+// A late run of what made a hold leaves the fence key at least the life that a MinHold
 // of holding has given it: the tokens outlive the lock.
 func TestLateRunCutsNoFence(t *testing.T) {
 	for _, kind := range []string{"lock", "adopt", "multi_lock"} {

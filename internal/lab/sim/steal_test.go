@@ -352,7 +352,7 @@ func TestStolenDoesNotLinger(t *testing.T) {
 	})
 }
 
-// A late duplicate of the order does not cut the life that MinHold needs.
+// A late duplicate of the order does not cut the ttl that MinHold needs.
 func TestStealForOneselfLateAndMinHold(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, op := s.process("p0", 15*time.Second), s.process("op", 6*time.Second)
