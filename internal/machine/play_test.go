@@ -26,11 +26,12 @@ type play struct {
 	attempt int   // of the subscription
 	ids     []string
 	waiters map[string]*Waiter
-	local   *Name      // the newest that a caller waits for
-	tenure  *Tenure    // the first, where a test follows it
-	all     []*Request // sent so far
-	setOff  int        // how many of them have left
-	calls   []string   // since the last input
+	local   *Name                      // the newest that a caller waits for
+	tenure  *Tenure                    // the first, where a test follows it
+	all     []*Request                 // sent so far
+	setOff  int                        // how many of them have left
+	bounds  map[*Request]time.Duration // the Attempt with which each was sent
+	calls   []string                   // since the last input
 }
 
 // An input is an event for the process.
@@ -87,7 +88,7 @@ func newQuorumPlay(t *testing.T, s Settings) *play {
 }
 
 func playOf(t *testing.T, p *Process, h *recorder) *play {
-	y := &play{t: t, p: p, h: h, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}}
+	y := &play{t: t, p: p, h: h, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}, bounds: map[*Request]time.Duration{}}
 	p.Host = listener{h, y}
 	return y
 }
@@ -103,6 +104,9 @@ func (y *play) after(in input) string {
 // setOut sends the renewals that wait for a pipeline.
 func (y *play) setOut() {
 	for _, r := range y.all[y.setOff:] {
+		if r.Attempt != y.bounds[r] {
+			y.say("the host of %s does not know its new Attempt", r.Call.Script.Name)
+		}
 		if r.Unsent && !r.MarkSent(y.now) {
 			y.say("%s is not sent", r.Call.Script.Name)
 		}
@@ -173,7 +177,7 @@ func (l listener) Send(r *Request) {
 			r.Attempt, r.OnAnswer = time.Hour, (*Request).TryAnswered
 		}
 	}
-	l.y.all = append(l.y.all, r)
+	l.y.all, l.y.bounds[r] = append(l.y.all, r), r.Attempt
 	l.y.say("%s", l.y.words(r.Call))
 }
 

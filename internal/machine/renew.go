@@ -395,8 +395,11 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 	if n.Kind.isShrunk() {
 		args = append(args, n.Kind.shrunk.formerIDs...)
 	}
-	r := n.p.sendScript(script.Held, n, t, now, args, (*Request).checkAnswered)
-	r.Attempt = n.patienceToRenew(t, now)
+	r := &Request{
+		Call: n.callFor(script.Held, args), Local: n, Tenure: t,
+		Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).checkAnswered,
+	}
+	n.p.Host.Send(r) // a quorum takes the Attempt from it
 	return r
 }
 
