@@ -116,12 +116,7 @@ func (n *Name) remembered(now clock.Instant) *Name {
 }
 
 // busy reports whether this process uses or wants the name, so that a TryLock need not ask Redis.
-func (n *Name) busy() bool {
-	if n.waiters.n > 0 || n.turn != nil {
-		return true
-	}
-	return n.tenure != nil && n.tenure.phase < holding
-}
+func (n *Name) busy() bool { return n.waiters.n > 0 || n.turn != nil }
 
 // Abandon removes a waiter whose call does not wait any longer. It returns the tenure that this call
 // left in Redis, for AwaitRemoval. It returns nil if there is none, or if Settings.Queue is false:
@@ -135,7 +130,7 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	n.waiters.remove(w)
 	n.step(now)
 	switch {
-	case !p.Queue || n.waiters.n > 0 || t == nil:
+	case !p.Queue || n.waiters.n > 0:
 	case t.phase == releasing && t.successor != nil: // its unlock queues another
 		return t.successor
 	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
@@ -406,10 +401,10 @@ func (n *Name) tick(now clock.Instant) {
 
 // arm sets the timer to the earliest moment at which something is to be done.
 func (n *Name) arm(now clock.Instant) {
-	t := n.tenure
-	if t == nil || !n.listed {
+	if !n.listed {
 		return
 	}
+	t := n.tenure
 	when := clock.Never
 	at := func(i clock.Instant) { when = min(when, i) }
 	switch t.phase {

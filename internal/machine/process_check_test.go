@@ -116,6 +116,8 @@ func (n *Name) checkFacts() string {
 		return "the tenure of a name is not among the tenures"
 	case t.phase >= unreleased:
 		return "the tenure of a name has ended"
+	case t.phase <= queued && n.waiters.n == 0:
+		return "a name is asked for that nobody waits for"
 	case n.turn != nil && t.phase != holding:
 		return "a turn is out of a tenure that does not hold"
 	}

@@ -407,14 +407,12 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 
 // endCall is the call of Close that ends an id, by that script unless the name is to cool down.
 func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
-	switch until := p.minHoldEnd(id); {
-	case until > 0:
-		s, args := local.endScript(id, "", until, now)
-		return driver.Call{Script: s, Keys: local.Keys[:], Args: args}
-	case s == script.Unlock:
-		return local.callFor(s, local.unlockArgs(id, ""))
+	until := p.minHoldEnd(id)
+	if until == 0 && s == script.Cancel {
+		return local.callFor(s, []string{id, local.shard})
 	}
-	return local.callFor(s, []string{id, local.shard})
+	s, args := local.endScript(id, "", until, now)
+	return local.callFor(s, args)
 }
 
 // cancelStaleID ends an id that Redis still stores although this process has given it up.

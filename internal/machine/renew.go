@@ -269,7 +269,7 @@ func (p *Process) renewAll(now clock.Instant) {
 	p.renewedAllAt = now
 	var held []*Tenure
 	for _, n := range p.names {
-		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < p.netFailureOver) {
+		if t := n.tenure; t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < p.netFailureOver) {
 			held = append(held, t)
 		}
 	}

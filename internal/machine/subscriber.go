@@ -125,10 +125,10 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 	s.Confirmed, s.confirmedAt = true, now
 	s.p.Host.Note(Event{What: SubscriptionConfirmed})
 	for n := range s.names() {
-		if t := n.tenure; t != nil && t.phase == queued {
+		if t := n.tenure; t.phase == queued {
 			t.inQueue = false
 			n.sendLock(now)
-		} else if t != nil && t.phase == asked && t.foundHeld {
+		} else if t.phase == asked && t.foundHeld {
 			n.askAt = 0 // now it can wait
 		}
 		n.step(now)
@@ -138,7 +138,7 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 		return
 	}
 	for n := range s.names() { // a Cluster: the other names have their own
-		if t := n.tenure; t != nil && t.phase == holding {
+		if t := n.tenure; t.phase == holding {
 			n.renewSoon(t, now)
 			n.arm(now)
 		}
@@ -163,8 +163,6 @@ func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 	for n := range s.names() {
 		t := n.tenure
 		switch {
-		case t == nil:
-			continue
 		case t.phase == holding:
 			n.renewForRecalls(t, now)
 		case t.phase == queued:

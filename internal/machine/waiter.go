@@ -125,7 +125,7 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 // Held returns a *Held for a TryLock, from what this process knows. It does not ask Redis.
 func (n *Name) Held(now clock.Instant) error {
 	e := &Held{Name: n.Name, Waiters: n.waiters.n}
-	if t := n.tenure; t != nil && t.phase >= holding {
+	if t := n.tenure; t.phase >= holding {
 		e.Owner, e.Remaining = n.Kind.Owner, max(0, t.Ends().Sub(now))
 		if n.turn == nil && t.inMinHold(now) {
 			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)

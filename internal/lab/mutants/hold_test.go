@@ -47,7 +47,7 @@ var holdMutants = []mutant{
 	{guard: "MinHold: a cooldown that finds no lock key hands over", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleMinHold",
 		edits: []string{"a.Holder == \"\" && r.Call.Script == script.Cooldown {", "a.Holder == \"\" && r.Call.Script == script.Cooldown && false {"}},
 	{guard: "MinHold: Close begins a cool-down", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestClose",
-		edits: []string{"case until > 0:", "case false:"}},
+		edits: []string{"until := p.minHoldEnd(id)", "until := clock.Instant(0)"}},
 	{guard: "MinHold: the longest of several counts", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleMinHold",
 		edits: []string{"\tu.Tenure.minHold.require(until)\n\treturn until", "\treturn until"}},
 	{guard: "MinHold: a caller without a lease takes its MinHold back", file: "internal/engine/hold.go", name: "TestSharedMinHoldGivenUp",
