@@ -26,7 +26,7 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	w := e.waiters.get(l.Try)
 	defer e.waiters.put(w)
 	w.MinHold, w.MaxHold, w.Grace = l.MinHold, l.MaxHold, l.Grace
-	done := ctx.Done()
+	blocking := ctx.Done() == nil
 	e.mu.Lock()
 	now := e.clock.Now()
 	lock, err := e.process.Enter(l.Name, l.Kind, &w.Waiter, now)
@@ -34,14 +34,14 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		e.unlock()
 		return nil, err
 	}
-	e.unlockAndPerform(done == nil, lock, now)
+	e.unlockAndPerform(blocking, lock, now)
 	var o machine.Outcome
-	if done == nil {
+	if blocking {
 		o = <-w.ready // a select would cost a tenth of a turn
 	} else {
 		select {
 		case o = <-w.ready:
-		case <-done:
+		case <-ctx.Done():
 			left, err := e.abandon(w, ctx.Err())
 			if l.Removals != nil {
 				*l.Removals = append(*l.Removals, left)
