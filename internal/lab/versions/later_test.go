@@ -19,7 +19,7 @@ var laterEdits = []struct {
 	{"internal/keyspace/id.go", []string{
 		"const Version = 1", "const Version = 2",
 		"\treturn int(version)\n", "\tif version == Version {\n\t\treturn 0\n\t}\n\treturn int(version)\n",
-		"id := append(room[:0], head...)", `id := append(append(room[:0], "v2|"...), head...)`,
+		"id := append(room[:0], prefix...)", `id := append(append(room[:0], "v2|"...), prefix...)`,
 		`head, owner, ok := strings.Cut(value, "|")`, "value, ok = strings.CutPrefix(value, \"v2|\")\n\tif !ok {\n\t\treturn ID{}, false\n\t}\n\thead, owner, ok := strings.Cut(value, \"|\")",
 	}},
 	{"internal/script/*/*.lua", []string{
