@@ -43,9 +43,10 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 		"go run ./internal/lab/sim/simulate -first 400 -seeds 1600"
 
 test-all: ## every test that make test leaves out: processes, faults, topologies, browser, databases, foreign clients
-	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd spin ip promtool chromium python3 curl node npm" \
+	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
 		"go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))" \
 		"go test -p 2 -timeout 15m $(UNRACED)" \
+		"go test -count 1 -run '^TestSearch$$' ./internal/machine -args -search.medium" \
 		"go test -race -run '^TestRunEvery$$' ./cmd/holdfast -args -ticks 12" \
 		"make interop" "make bench-quick" "make mutants MUTANTS='-part $(PART)/90'"
 
@@ -68,7 +69,7 @@ soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
 simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
 	go run ./internal/lab/sim/simulate $(SIM)
 
-model: ## all states of the models within the large bounds; ten minutes
+model: ## all states of the client, and of a model of the quorum, within the large bounds; TIMEM minutes
 	go run ./internal/lab/model/cmd -large
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once

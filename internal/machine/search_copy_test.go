@@ -3,10 +3,12 @@ package machine
 import (
 	"container/list"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -52,19 +54,42 @@ type copyStep struct {
 	elem *plan
 }
 
-var plans = map[reflect.Type]*plan{}
+// planner has the plans of all types that were met, and what each type is named. What it has does
+// not change: searches run side by side.
+type planner struct {
+	plans map[reflect.Type]*plan
+	bound map[string]*plan // whose methods are stored as functions
+}
 
-// bound are the types whose methods are stored as functions, by their names.
-var bound = map[string]*plan{}
+var (
+	planners  atomic.Pointer[planner]
+	planMutex sync.Mutex
+)
 
 func planOf(t reflect.Type) *plan {
-	if p := plans[t]; p != nil {
+	if all := planners.Load(); all != nil && all.plans[t] != nil {
+		return all.plans[t]
+	}
+	planMutex.Lock()
+	defer planMutex.Unlock()
+	next := &planner{map[reflect.Type]*plan{}, map[string]*plan{}}
+	if all := planners.Load(); all != nil {
+		maps.Copy(next.plans, all.plans)
+		maps.Copy(next.bound, all.bound)
+	}
+	p := next.planOf(t)
+	planners.Store(next)
+	return p
+}
+
+func (all *planner) planOf(t reflect.Type) *plan {
+	if p := all.plans[t]; p != nil {
 		return p
 	}
 	p := &plan{t: t}
-	plans[t] = p
-	bound[t.Name()] = p
-	p.add(t, 0)
+	all.plans[t] = p
+	all.bound[t.Name()] = p
+	p.add(all, t, 0)
 	return p
 }
 
@@ -75,11 +100,11 @@ var sharedTypes = map[reflect.Type]bool{
 }
 
 // add adds what is to be done for a value of type t at that place.
-func (p *plan) add(t reflect.Type, at uintptr) {
+func (p *plan) add(all *planner, t reflect.Type, at uintptr) {
 	step := func(do func(c *copier, s *copyStep, p unsafe.Pointer), elem reflect.Type) {
 		s := copyStep{at: at, t: t, do: do}
 		if elem != nil {
-			s.elem = planOf(elem)
+			s.elem = all.planOf(elem)
 		}
 		p.steps = append(p.steps, s)
 	}
@@ -93,11 +118,11 @@ func (p *plan) add(t reflect.Type, at uintptr) {
 			p.inner = append(p.inner, at)
 		}
 		for i := range t.NumField() {
-			p.add(t.Field(i).Type, at+t.Field(i).Offset)
+			p.add(all, t.Field(i).Type, at+t.Field(i).Offset)
 		}
 	case reflect.Array:
 		for i := range t.Len() {
-			p.add(t.Elem(), at+uintptr(i)*t.Elem().Size())
+			p.add(all, t.Elem(), at+uintptr(i)*t.Elem().Size())
 		}
 	case reflect.Pointer:
 		if !sharedTypes[t.Elem()] && t.Elem().PkgPath() != "time" {
@@ -107,12 +132,19 @@ func (p *plan) add(t reflect.Type, at uintptr) {
 		switch {
 		case t.Elem().Kind() == reflect.String: // never appended to
 		case t.Elem() == reflect.TypeFor[*clock.Timer]():
-			step((*copier).heap, nil)
+			step((*copier).heap, reflect.TypeFor[clock.Timer]())
 		default:
 			step((*copier).slice, t.Elem())
 		}
 	case reflect.Map:
-		step((*copier).hash, nil)
+		switch {
+		case t.Elem().Kind() == reflect.Pointer:
+			step((*copier).hash, t.Elem().Elem())
+		case t.Key().Kind() == reflect.Pointer:
+			step((*copier).hash, t.Key().Elem())
+		default:
+			step((*copier).hash, nil)
+		}
 	case reflect.Func:
 		step((*copier).method, nil)
 	case reflect.Interface:
@@ -172,7 +204,7 @@ func (c *copier) heap(s *copyStep, p unsafe.Pointer) {
 		timers := (*[]*clock.Timer)(p)
 		fresh := make([]*clock.Timer, len(*timers), len(*timers)+2)
 		for i, t := range *timers {
-			fresh[i] = (*clock.Timer)(c.object(unsafe.Pointer(t), planOf(reflect.TypeFor[clock.Timer]())))
+			fresh[i] = (*clock.Timer)(c.object(unsafe.Pointer(t), s.elem))
 		}
 		*timers = fresh
 	})
@@ -188,14 +220,14 @@ func (c *copier) hash(s *copyStep, p unsafe.Pointer) {
 		m := (*map[string]unsafe.Pointer)(p)
 		fresh := make(map[string]unsafe.Pointer, len(*m))
 		for k, v := range *m {
-			fresh[k] = c.object(v, planOf(value.Elem()))
+			fresh[k] = c.object(v, s.elem)
 		}
 		*m = fresh
 	case key.Kind() == reflect.Pointer && value.Size() == 0:
 		m := (*map[unsafe.Pointer]struct{})(p)
 		fresh := make(map[unsafe.Pointer]struct{}, len(*m))
 		for k := range *m {
-			fresh[c.object(k, planOf(key.Elem()))] = struct{}{}
+			fresh[c.object(k, s.elem)] = struct{}{}
 		}
 		*m = fresh
 	case key.Kind() == reflect.String && value.Kind() == reflect.Int64:
@@ -251,10 +283,11 @@ func findReceiver(code uintptr) *plan {
 		return nil
 	}
 	of, _, _ := strings.Cut(method, ")")
-	if bound[of] == nil {
+	p := planners.Load().bound[of]
+	if p == nil {
 		panic("search: a method of a type that is not known: " + name)
 	}
-	return bound[of]
+	return p
 }
 
 // iface copies what is in an interface, if that is part of a state.

@@ -10,13 +10,13 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 func (k *keyMaker) process(p *Process) {
 	k.bits(p.Closed, p.NetFailed)
-	k.at(p.netFailureOver)
 	k.at(max(p.renewedAllAt, k.now.Add(-grid)))
 	k.due(p.noPushUntil)
 	k.subscriber(p.sub)
@@ -54,8 +54,7 @@ func (k *keyMaker) timers(pr *searchProc) {
 	var all []entry
 	for _, t := range pr.timers() {
 		f := *(**closure)(unsafe.Pointer(&t.Fire))
-		when := int64(max(0, onGrid(t.When())-k.now) / clock.Instant(grid))
-		all = append(all, entry{when, runtime.FuncForPC(f.code).Name(), f})
+		all = append(all, entry{k.left(t.When()), runtime.FuncForPC(f.code).Name(), f})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.what, b.what)) })
 	k.num(int64(len(all)))
@@ -77,10 +76,7 @@ func (k *keyMaker) timers(pr *searchProc) {
 
 func (k *keyMaker) subscriber(s *Subscriber) {
 	k.bits(s.wanted, s.Confirmed, s.failed, s.resubscribing == s.attempt)
-	k.at(s.sentAt)
-	if s.Confirmed {
-		k.at(s.confirmedAt)
-	}
+	k.due(max(s.sentAt.Add(time.Second), k.now))
 }
 
 func (k *keyMaker) localName(n *Name) {
@@ -90,7 +86,6 @@ func (k *keyMaker) localName(n *Name) {
 	}
 	k.due(n.askAt)
 	k.at(n.failingSince)
-	k.num(n.seen.position)
 	if n.tenure != nil {
 		k.tenure(n.tenure)
 	}
@@ -113,11 +108,8 @@ func (k *keyMaker) tenure(t *Tenure) {
 	switch t.phase {
 	case asked, queued:
 		k.bits(t.asking != nil, t.inQueue, t.foundHeld, t.sentWait, t.requeue, t.earlyRecall)
-		k.at(t.firstSent)
-		k.at(t.clockPair.sent)
-		if t.clockPair.server > 0 {
-			k.at(clock.Instant(t.clockPair.server * 1000))
-		}
+		k.num(t.local.seen.position)
+		k.pushStart(t)
 		k.arrival(t.arrival)
 		k.at(t.lateGrantAt)
 		k.due(t.pollBy)
@@ -160,6 +152,14 @@ func (k *keyMaker) tenure(t *Tenure) {
 	}
 }
 
+// pushStart writes what a pushed grant counts from: the rest of that follows from the time.
+func (k *keyMaker) pushStart(t *Tenure) {
+	k.bits(t.firstSent > 0)
+	if t.firstSent > 0 {
+		k.at(t.pushStart(k.w.us(), t.local.sub.sentAt, clock.Never))
+	}
+}
+
 // serves writes how many of the waiters still get a turn.
 func (k *keyMaker) serves(t *Tenure) {
 	if t.servesUpTo == 0 {
@@ -178,9 +178,6 @@ func (k *keyMaker) turn(u *Turn) {
 		return
 	}
 	k.bits(u.Ended.Load() != nil, u.removal != nil, u.Local.turn == u)
-	if u.Ended.Load() == nil {
-		k.at(max(u.since, k.now.Add(-k.w.bounds.hold)))
-	}
 	k.num(int64(u.shares))
 	k.tenure(u.Tenure)
 }
@@ -192,15 +189,15 @@ func (k *keyMaker) request(r *Request) {
 	f := *(**closure)(unsafe.Pointer(&r.OnAnswer))
 	k.code(f)
 	k.text(r.Call.Script.Name)
-	k.args(r)
-	k.bits(r.Unsent, r.reserving, r.NoFallback, r.Local.listed)
-	k.at(r.Sent)
-	k.at(r.Sent.Add(r.Attempt))
-	if r.Tenure != nil {
-		k.tenure(r.Tenure)
+	k.id(r.Call.Args[0])
+	k.bits(r.Unsent, r.reserving, r.NoFallback)
+	k.due(r.Sent.Add(r.Attempt))
+	if t := r.Tenure; t != nil {
+		k.at(r.Sent)
+		k.bits(r.Local.listed, r.Sent < k.pr.p.netFailureOver, r.Local.sub.confirmedBefore(r.Sent), r.Sent >= t.clockPair.sent, r.Sent >= t.verifySince)
+		k.tenure(t)
 	}
-	if receiverOf(f.code) != nil {
-		e := (*cleanup)(f.of)
+	if e := cleanupOf(r); e != nil {
 		if _, lives := e.p.cleanups[e]; !lives || e.asking != r {
 			k.num(0)
 		} else {
@@ -210,12 +207,20 @@ func (k *keyMaker) request(r *Request) {
 	}
 }
 
-func (k *keyMaker) args(r *Request) {
-	for i, a := range r.Call.Args {
+// cleanupOf is the cleanup that a request is of; nil: of none.
+func cleanupOf(r *Request) *cleanup {
+	if f := *(**closure)(unsafe.Pointer(&r.OnAnswer)); receiverOf(f.code) != nil {
+		return (*cleanup)(f.of)
+	}
+	return nil
+}
+
+func (k *keyMaker) args(c *driver.Call) {
+	for i, a := range c.Args {
 		switch {
 		case strings.Contains(a, "|"):
 			k.id(a)
-		case i == 2 && r.Call.Script == script.Lock:
+		case i == 2 && c.Script == script.Lock:
 			n, _ := strconv.ParseInt(a, 10, 64)
 			k.arrival(n)
 		default:
@@ -229,8 +234,8 @@ func (k *keyMaker) cleanup(e *cleanup) {
 		return
 	}
 	k.text(e.call.Script.Name)
-	k.args(&Request{Call: e.call})
-	k.num(int64(min(e.until.Sub(k.now), 8*grid) / time.Millisecond))
+	k.args(&e.call)
+	k.due(min(e.until, k.now.Add(8*grid)))
 	k.delay(e.wait)
 	k.bits(e.lockKeyOnly, e.answered, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
 	k.num(int64(e.repeatAfter))
@@ -244,9 +249,11 @@ func (k *keyMaker) message(m *message) {
 	k.bits(m.fails, m.slow, m.r != nil)
 	if m.r != nil {
 		k.request(m.r)
-	} else if m.kind == requestMessage {
+	}
+	if m.kind == requestMessage {
 		k.text(m.call.Script.Name)
-		k.args(&Request{Call: m.call})
+		k.args(&m.call)
+		k.bits(k.w.isFollowed(m))
 	}
 	if m.kind == answerMessage && !m.fails || m.kind == pushMessage {
 		k.said(&m.said)
@@ -264,7 +271,7 @@ func (k *keyMaker) said(s *said) {
 	}
 	k.num(min(s.waiting, 1))
 	if s.us > 0 && s.word != "cancelled" && s.word != "not held" && s.word != "held" {
-		k.at(clock.Instant(s.us * 1000))
+		k.at(searchStart.Add(time.Duration(s.us-epoch) * time.Microsecond))
 	}
 	k.id(s.holder)
 	k.num(int64(s.ttl / time.Millisecond))

@@ -47,7 +47,6 @@ func (k *keyMaker) num(n int64)           { k.b = binary.AppendVarint(k.b, n) }
 func (k *keyMaker) text(s string)         { k.num(int64(len(s))); k.b = append(k.b, s...) }
 func (k *keyMaker) bits(all ...bool)      { k.b = append(k.b, bitsOf(all)) }
 func (k *keyMaker) token(t int64)         { k.num(rank(k.tokens, t)) }
-func (k *keyMaker) arrival(a int64)       { k.num(rank(k.scores, a)) }
 func (k *keyMaker) delay(d time.Duration) { k.num(int64((d + grid/2 - 1) / grid)) }
 
 func bitsOf(all []bool) (b byte) {
@@ -75,8 +74,19 @@ func rank(all []int64, n int64) int64 {
 	return r
 }
 
-// at writes a time, as what has passed or is left, in milliseconds. What is longer ago than the
-// horizon is long ago.
+// coarse is how exact a time is written: what is less, a deadline is earlier for clocks that differ.
+const coarse = grid / 10
+
+// arrival writes an arrival as its place among all. One that is above the server's clock is by so
+// much above what the server gives next.
+func (k *keyMaker) arrival(a int64) {
+	k.num(int64(slices.Index(k.scores, a)))
+	if us := k.w.us(); a >= us {
+		k.num(a - us)
+	}
+}
+
+// at writes a time, as what has passed or is left. What is longer ago than the horizon is long ago.
 func (k *keyMaker) at(i clock.Instant) {
 	switch i {
 	case 0:
@@ -84,11 +94,12 @@ func (k *keyMaker) at(i clock.Instant) {
 	case clock.Never:
 		k.num(1<<40 + 1)
 	default:
-		k.num(int64((max(i.Sub(k.now), -k.horizon) + time.Millisecond/2).Round(time.Millisecond) / time.Millisecond))
+		k.num(int64((max(i.Sub(k.now), -k.horizon) + 1000*coarse - 1) / coarse)) // rounded up
 	}
 }
 
-// due writes a time that is only compared with the present.
+// due writes a time that is only compared with the present. What is a second late tells that the
+// process was frozen.
 func (k *keyMaker) due(i clock.Instant) {
 	switch i {
 	case 0:
@@ -96,8 +107,12 @@ func (k *keyMaker) due(i clock.Instant) {
 	case clock.Never:
 		k.num(1 << 40)
 	default:
-		k.num(int64(max(0, onGrid(i)-k.now) / clock.Instant(grid)))
+		k.num(k.left(i))
 	}
+}
+
+func (k *keyMaker) left(i clock.Instant) int64 {
+	return int64(max(clock.Instant(-frozenAfter), onGrid(i)-k.now) / clock.Instant(grid))
 }
 
 // id writes an id as the number of its appearance, one of another process as 1, none as 0.
@@ -189,7 +204,8 @@ func (k *keyMaker) key(w *world) []byte {
 
 // rankAll collects tokens and arrivals.
 func (k *keyMaker) rankAll() {
-	k.tokens, k.scores = append(k.tokens[:0], k.w.server.fence, k.w.used), k.scores[:0]
+	us := k.w.us()
+	k.tokens, k.scores = append(k.tokens[:0], k.w.server.fence, k.w.used), append(k.scores[:0], 0, us)
 	for _, pr := range k.w.procs {
 		if pr.dead {
 			continue
@@ -199,7 +215,9 @@ func (k *keyMaker) rankAll() {
 			if t.phase == holding {
 				k.tokens = append(k.tokens, b.next, b.end, b.spare, b.spareEnd)
 			}
-			k.scores = append(k.scores, t.arrival)
+			if t.phase <= queued {
+				k.scores = append(k.scores, t.arrival)
+			}
 		}
 	}
 	for _, m := range k.w.net {
@@ -214,11 +232,6 @@ func (k *keyMaker) rankAll() {
 	slices.Sort(k.tokens)
 	slices.Sort(k.scores)
 	k.tokens, k.scores = slices.Compact(k.tokens), slices.Compact(k.scores)
-	for i := range k.scores { // their order alone
-		if i > 0 {
-			k.scores[i] = max(k.scores[i], k.scores[i-1]+1)
-		}
-	}
 }
 
 func arrivalIn(m *message) int64 {
@@ -262,6 +275,7 @@ func (k *keyMaker) whole(procs []int) []byte {
 	}
 	k.token(s.fence)
 	k.token(k.w.used)
+	k.arrival(k.w.us())
 	if s.pushedTo > 0 {
 		k.num(int64(1 + rank[s.pushedTo-1]))
 	} else {
@@ -286,12 +300,14 @@ func (k *keyMaker) whole(procs []int) []byte {
 func (k *keyMaker) proc(pr *searchProc) {
 	w := k.w
 	k.bits(pr.dead, pr.frozen, pr.open, pr.begin, pr.again)
-	k.num(int64(pr.come))
+	k.num(int64(w.bounds.callersOf(pr.n) - pr.come))
 	k.inline = false
 	if !pr.dead {
 		k.process(pr.p)
 		for _, t := range pr.turns {
 			k.bits(slices.Contains(w.over, t.Token))
+			k.due(max(t.since.Add(w.bounds.hold), w.now))
+			k.due(max(w.bounds.endOf(t), w.now))
 			k.turn(t)
 		}
 		k.num(int64(compareAttempts(w.server.listens[pr.n], pr.p.sub.attempt)))
@@ -341,6 +357,9 @@ func (k *keyMaker) nameRest(pr *searchProc) {
 		note(q.id)
 	}
 	for _, m := range k.w.net {
+		if m.proc != pr.n { // whose ids it tells does not matter to others
+			continue
+		}
 		note(m.said.holder)
 		note(m.said.id)
 		for _, a := range m.call.Args {

@@ -87,7 +87,10 @@ func (a *said) payload() string {
 	return a.word + " " + a.id
 }
 
-func (w *world) us() int64 { return int64(w.now) / 1000 }
+// epoch is when the search begins by the clock of the server, in microseconds.
+const epoch = 1_700_000_000_000_000
+
+func (w *world) us() int64 { return epoch + w.now.Sub(searchStart).Microseconds() }
 
 // run is a script that reaches the server.
 func (w *world) run(c driver.Call) said {

@@ -1,10 +1,13 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -39,14 +42,19 @@ const (
 	evicts
 )
 
-// next are all steps that can follow. Time stands still until all is done that is due.
+// next are all steps that can follow. Time stands still until all is done that is due. If the order
+// of some step does not matter, nothing else is looked at before it.
 func (w *world) next(steps []step) []step {
 	urgent := false
 	may := func(kind stepKind, at, of int) { steps = append(steps, step{kind, uint8(at), uint8(of)}) }
 	must := func(kind stepKind, at, of int) { may(kind, at, of); urgent = true }
 	left, done := &w.bounds.faults, &w.faults
+	first := w.arrivesFirst()
 	for i, m := range w.net {
 		pr := w.procs[m.proc]
+		if first >= 0 && i != first {
+			continue
+		}
 		deaf := pr.dead || pr.frozen
 		if m.r != nil && !deaf && w.now >= m.givesUpAt() {
 			must(givesUpAnswer, i, 0)
@@ -73,9 +81,12 @@ func (w *world) next(steps []step) []step {
 		if done.Delay < left.Delay && !m.slow && m.kind != subscribeMessage && m.kind != subscribedMessage {
 			may(isDelayed, i, 0)
 		}
-		if done.Dup < left.Dup && (m.kind == pushMessage || m.kind == requestMessage && m.r != nil) {
+		if done.Dup < left.Dup && w.mayBeDoubled(m) {
 			may(isDoubled, i, 0)
 		}
+	}
+	if first >= 0 {
+		return steps
 	}
 	for i, pr := range w.procs {
 		if !pr.dead {
@@ -89,6 +100,13 @@ func (w *world) next(steps []step) []step {
 		may(timePasses, 0, 0)
 	}
 	return steps
+}
+
+func (w *world) mayBeDoubled(m *message) bool {
+	if w.bounds.dupWait {
+		return m.kind == requestMessage && m.r != nil && m.call.Script == script.Lock && len(m.call.Args) > 1
+	}
+	return m.kind == pushMessage || m.kind == requestMessage && m.r != nil
 }
 
 func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, of int)) {
@@ -111,7 +129,7 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 	if pr.due(w.now) {
 		must(timersFire, i, 0)
 	}
-	if pr.come < w.bounds.callers && len(pr.waiting) < w.bounds.line {
+	if pr.come < w.bounds.callersOf(i) && len(pr.waiting) < w.bounds.line {
 		may(callerComes, i, 0)
 	}
 	for k := range pr.waiting {
@@ -120,12 +138,78 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 		}
 	}
 	for k, t := range pr.turns {
-		if w.now >= min(t.Ends(), t.since.Add(w.bounds.hold)) {
+		if w.now >= w.bounds.endOf(t) {
 			must(releases, i, k)
 		} else {
 			may(releases, i, k)
 		}
 	}
+}
+
+// arrivesFirst is a message of which it does not matter when it arrives; -1: there is none. Its
+// process wants nothing any more. What it gets are answers to its cleanups, and that its
+// subscription is confirmed.
+func (w *world) arrivesFirst() int {
+	first := -1
+	for i, m := range w.net {
+		pr := w.procs[m.proc]
+		if m.slow || pr.dead || pr.frozen || pr.come < w.bounds.callersOf(m.proc) || len(pr.p.names)+len(pr.p.tenures)+len(pr.turns) > 0 {
+			continue
+		}
+		if (m.kind == subscribedMessage || m.kind == answerMessage && m.r.Tenure == nil) && (first < 0 || isBefore(m, w.net[first])) {
+			first = i
+		}
+	}
+	return first
+}
+
+// isBefore puts messages in an order that does not depend on when they were sent.
+func isBefore(a, b *message) bool {
+	if a.proc != b.proc || a.kind != b.kind || a.r == nil {
+		return cmp.Or(a.proc-b.proc, int(a.kind)-int(b.kind)) < 0
+	}
+	x, y := &a.r.Call, &b.r.Call
+	return cmp.Or(byAge(x.Args[0], y.Args[0]), cmp.Compare(x.Script.Name, y.Script.Name), bit(a.fails)-bit(b.fails)) < 0
+}
+
+// settle drops what can change nothing any more: renewals of what is over, and answers that nobody
+// waits for.
+func (w *world) settle() {
+	for i := 0; i < len(w.net); {
+		if w.changesNothing(w.net[i]) {
+			w.take(i)
+		} else {
+			i++
+		}
+	}
+}
+
+func (w *world) changesNothing(m *message) bool {
+	if m.r == nil {
+		return m.kind == requestMessage && m.call.Script == script.Renew && !w.comesBack(m.call.Args[0])
+	}
+	t := m.r.Tenure
+	switch {
+	case m.kind == answerMessage && !m.fails && w.procs[m.proc].p.NetFailed:
+		return false
+	case m.r.Call.Script == script.Renew:
+		return t.phase > holding && (m.kind != requestMessage || !w.comesBack(t.ID))
+	case m.kind != answerMessage || m.fails:
+		return false
+	case t == nil:
+		return cleanupOf(m.r).asking != m.r
+	case m.r.Call.Script == script.Unlock:
+		return t.phase != releasing
+	}
+	return false
+}
+
+// comesBack reports whether the lock key has an id, or may get it.
+func (w *world) comesBack(id string) bool {
+	return w.server.lock == id || w.server.place(id) >= 0 || slices.ContainsFunc(w.net, func(m *message) bool {
+		c := &m.call
+		return m.kind == requestMessage && (c.Script == script.Lock && c.Args[0] == id || c.Script == script.Unlock && len(c.Args) > 2 && c.Args[2] == id)
+	})
 }
 
 // nextTime is when something is due, on the grid; Never: nothing is.
@@ -148,7 +232,7 @@ func (w *world) nextTime() clock.Instant {
 			at(t[0].When())
 		}
 		for _, t := range pr.turns {
-			at(t.since.Add(w.bounds.hold))
+			at(w.bounds.endOf(t))
 		}
 	}
 	if when == clock.Never {
@@ -156,6 +240,9 @@ func (w *world) nextTime() clock.Instant {
 	}
 	return onGrid(max(when, w.now+1))
 }
+
+// endOf is when a turn is released at the latest.
+func (b *searchBounds) endOf(u *Turn) clock.Instant { return min(u.Ends(), u.since.Add(b.hold)) }
 
 // onGrid rounds up.
 func onGrid(i clock.Instant) clock.Instant {
@@ -189,6 +276,7 @@ func (w *world) do(s step) {
 	default:
 		w.procs[i].do(s)
 	}
+	w.settle()
 	w.check()
 }
 
@@ -218,13 +306,24 @@ func (w *world) runs(m *message) {
 		return
 	}
 	a := w.run(m.call)
-	if m.call.Script == script.Lock && m.r == nil {
+	if w.heard != nil {
+		w.answered = a.reply()
+	}
+	if m.call.Script == script.Lock && m.r == nil && !w.isFollowed(m) {
 		w.left(m.proc, m.call.Args[0])
 	}
 	if m.r != nil && !pr.dead {
 		w.net = append(w.net, &message{kind: answerMessage, proc: m.proc, r: m.r, said: a})
 	}
 }
+
+// lateFor is how late a lock without an answer may run so that its process still ends what it left:
+// see longestRepeat.
+const lateFor = time.Minute
+
+// isFollowed reports whether the process has seen that a lock may run late, and cancels its id for
+// longer than that.
+func (w *world) isFollowed(m *message) bool { return m.givenUp > 0 && w.now < m.givenUp.Add(lateFor) }
 
 // left notes an id that a script has put into the lock key or the queue after its process had ended
 // it. The process gets no answer from that script. So the id may stay for a ttl, or until Redis
@@ -266,11 +365,11 @@ func (w *world) fails(what stepKind, i int) {
 		if m.kind == pushMessage || m.r == nil && m.kind == requestMessage {
 			w.take(i)
 		} else {
-			m.kind = silence
+			m.kind, m.said, m.call = silence, said{}, driver.Call{}
 		}
 	case connectionFails: // before the request ran, or after it
 		w.faults.Reset++
-		m.kind, m.fails = answerMessage, true
+		m.kind, m.fails, m.said, m.call = answerMessage, true, said{}, driver.Call{}
 	case isDelayed:
 		w.faults.Delay++
 		m.slow = true
@@ -287,7 +386,7 @@ func (w *world) fails(what stepKind, i int) {
 			return
 		}
 		if m.kind == requestMessage {
-			m.r = nil
+			m.r, m.givenUp = nil, w.now
 		} else {
 			w.take(i)
 		}
@@ -333,21 +432,26 @@ func (pr *searchProc) do(s step) {
 	}
 }
 
+// stepTexts say what the steps are.
+var stepTexts = [...]string{
+	timePasses: "time passes", evicts: "the lock key is deleted",
+	runs: "runs", arrives: "arrives", isLost: "is lost", connectionFails: "the connection fails under",
+	isDelayed: "is delayed", isDoubled: "is doubled", givesUpAnswer: "no answer in time to",
+	crashes: "crashes", freezes: "freezes", thaws: "thaws", dropsSubscription: "the server drops the subscription",
+	noticesBreak: "notices that", timersFire: "timers fire", callerComes: "a caller comes", callerGivesUp: "a caller gives up",
+	releases: "a lease is released",
+}
+
 // text says what a step is, in the state before it.
 func (w *world) text(s step) string {
-	who := func(p int) string { return string(rune('A' + p)) }
 	i := int(s.at)
 	switch s.what {
 	case timePasses:
-		return fmt.Sprintf("time passes, to %v", w.nextTime().Sub(searchStart))
+		return fmt.Sprintf("%s, to %v", stepTexts[s.what], w.nextTime().Sub(searchStart))
 	case evicts:
-		return "the lock key is deleted"
+		return stepTexts[s.what]
 	case runs, arrives, isLost, connectionFails, isDelayed, isDoubled, givesUpAnswer:
-		verb := map[stepKind]string{runs: "runs", arrives: "arrives", isLost: "is lost", connectionFails: "the connection fails under",
-			isDelayed: "is delayed", isDoubled: "is doubled", givesUpAnswer: "no answer in time to"}[s.what]
-		return fmt.Sprintf("%s: %s %s", who(w.net[i].proc), verb, w.messageText(w.net[i]))
+		return fmt.Sprintf("%c: %s %s", 'A'+w.net[i].proc, stepTexts[s.what], w.messageText(w.net[i]))
 	}
-	verb := map[stepKind]string{crashes: "crashes", freezes: "freezes", thaws: "thaws", dropsSubscription: "the server drops the subscription",
-		noticesBreak: "notices that", timersFire: "timers fire", callerComes: "a caller comes", callerGivesUp: "a caller gives up", releases: "a lease is released"}[s.what]
-	return who(i) + ": " + verb
+	return fmt.Sprintf("%c: %s", 'A'+i, stepTexts[s.what])
 }

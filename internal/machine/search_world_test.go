@@ -21,17 +21,19 @@ const (
 // world is a state of the search: processes as they ship, a model of the server, and what is
 // under way between them. What can happen next stands in search_steps_test.go.
 type world struct {
-	bounds *searchBounds
-	now    clock.Instant
-	server modelServer
-	procs  []*searchProc
-	net    []*message
-	faults faults
-	used   int64    // the newest token that a caller got
-	robbed []string // ids whose lock key was deleted: nothing is promised to them
-	over   []int64  // tokens of turns that were seen over
-	unseen []string // ids that may stay behind: see left
-	broken string   // the invariant that a step broke
+	bounds   *searchBounds
+	now      clock.Instant
+	server   modelServer
+	procs    []*searchProc
+	net      []*message
+	faults   faults
+	used     int64    // the newest token that a caller got
+	robbed   []string // ids whose lock key was deleted: nothing is promised to them
+	over     []int64  // tokens of turns that were seen over
+	unseen   []string // ids that may stay behind: see left
+	broken   string   // the invariant that a step broke
+	heard    *[]heard // what was published is noted here, too; nil: it is not
+	answered []string // then: the newest answer of the server
 }
 
 // faults count what has failed, or are how much may.
@@ -42,6 +44,7 @@ type searchBounds struct {
 	name    string
 	procs   int
 	callers int // that each process gets in all
+	more    int // that one of them gets beyond that
 	line    int // that may wait there at once
 	giveUp  bool
 	ttl     time.Duration
@@ -49,6 +52,7 @@ type searchBounds struct {
 	block   int64         // tokens for each grant
 	hold    time.Duration // how long a turn lasts at most
 	faults  faults
+	dupWait bool                // what is doubled is a lock that waits, and nothing else
 	heads   [maxSearched]string // the ids of each process begin so
 }
 
@@ -67,12 +71,13 @@ const (
 type message struct {
 	kind    messageKind
 	proc    int
-	call    driver.Call // of a request
-	r       *Request    // for which the process waits; nil: for none
-	said    said        // an answer or a push
-	fails   bool        // the answer is an error of the network
-	slow    bool        // it takes as long as it likes
-	attempt int         // of the subscription by which a push comes
+	call    driver.Call   // of a request
+	r       *Request      // for which the process waits; nil: for none
+	said    said          // an answer or a push
+	fails   bool          // the answer is an error of the network
+	slow    bool          // it takes as long as it likes
+	attempt int           // of the subscription by which a push comes
+	givenUp clock.Instant // of a request: when its process gave up its answer; 0: it did not
 }
 
 // searchProc is a process and what stands around it: the calls of its program, its engine and
@@ -101,8 +106,17 @@ func (d *dice) next() uint64 { d.n++; return d.n * noChance }
 
 var errConnection = errors.New("connection reset")
 
+// callersOf is how many callers a process gets.
+func (b *searchBounds) callersOf(p int) int {
+	if p == 0 {
+		return b.callers + b.more
+	}
+	return b.callers
+}
+
 // newWorld is a free name, and processes that never asked for it.
 func newWorld(b *searchBounds) *world {
+	preparePlans()
 	w := &world{bounds: b, now: searchStart}
 	for i := range b.procs {
 		d := &dice{uint64(i) * 2000}
@@ -260,6 +274,9 @@ func (w *world) publish(s said) {
 	if w.server.listens[p] == 0 {
 		return
 	}
+	if w.heard != nil {
+		*w.heard = append(*w.heard, heard{p, s.payload()})
+	}
 	if s.word != "grant" {
 		for i, m := range w.net {
 			if m.kind == pushMessage && m.said.word == s.word && m.said.id == s.id && m.attempt == w.server.listens[p] {
@@ -308,7 +325,7 @@ func (pr *searchProc) pushed(m *message) {
 	if err != nil {
 		panic(err)
 	}
-	if m.attempt == pr.p.sub.attempt {
+	if m.attempt == pr.p.sub.attempt && pr.p.tenures[m.said.id] == nil { // else it may be older than the end of the id
 		pr.w.unseen = slices.DeleteFunc(slices.Clone(pr.w.unseen), func(id string) bool { return id == m.said.id })
 	}
 	pr.p.sub.OnPush(m.attempt, push, pr.w.now)

@@ -1,5 +1,5 @@
-// Model goes through all states of the models of the protocol within bounds, and
-// finds each of their mutants. See spec/README.md.
+// Model goes through all states of the client and of a model of the quorum within bounds, and
+// finds each mutant of the model. See spec/README.md.
 //
 //	go run ./internal/lab/model/cmd [-large] [-run REGEXP] [-trace REGEXP] [-o text|json]
 package main
@@ -10,16 +10,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/lab/model"
-	"github.com/holdfast-go/holdfast/internal/lab/model/master"
 	"github.com/holdfast-go/holdfast/internal/lab/model/quorum"
 )
 
 func main() {
-	large := flag.Bool("large", false, "the large bounds, too; ten minutes")
+	large := flag.Bool("large", false, "the large bounds, too")
 	only := flag.String("run", "", "only bounds whose model and name match this `regexp`")
 	trace := flag.String("trace", "", "print how the mutants are found whose guard matches this `regexp`, and nothing else")
 	form := flag.String("o", "text", "`form` of the output: text or json")
@@ -56,17 +57,9 @@ func jobs(large bool) (all []job) {
 	add := func(name, bounds, guard, want string, who func(int) string, search func(model.Limits) model.Result) {
 		all = append(all, job{line{Model: name, Bounds: bounds, Guard: guard}, want, search, who})
 	}
-	masters, quorums := master.Small(), quorum.Small()
+	quorums := quorum.Small()
 	if large {
-		masters, quorums = append(masters, master.Large()...), append(quorums, quorum.Large()...)
-	}
-	for _, b := range masters {
-		add("master", b.Name, "", "", master.Who, func(l model.Limits) model.Result { return model.Search(&master.Model{Bounds: b}, l) })
-	}
-	for _, f := range master.Finds() {
-		add("master", "", f.Guard, f.Broken, master.Who, func(l model.Limits) model.Result {
-			return model.Search(&master.Model{Bounds: f.Bounds, Mutant: f.Mutant}, l)
-		})
+		quorums = append(quorums, quorum.Large()...)
 	}
 	for _, b := range quorums {
 		add("quorum", b.Name, "", "", quorum.Who, func(l model.Limits) model.Result { return model.Search(&quorum.Model{Bounds: b}, l) })
@@ -77,6 +70,33 @@ func jobs(large bool) (all []job) {
 		})
 	}
 	return all
+}
+
+// searchClient runs the search of the client, which is a test of internal/machine.
+func searchClient(large, wanted bool) (lines []line, err error) {
+	if !wanted {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "model")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file, size := filepath.Join(dir, "searched.json"), "-search.medium"
+	if large {
+		size = "-search.large"
+	}
+	cmd := exec.Command("go", "test", "-count", "1", "-timeout", "6h", "-run", "^TestSearch$", //nolint:noctx // it ends by itself
+		"github.com/holdfast-go/holdfast/internal/machine", "-args", size, "-search.json", file)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("the search of the client: %w", err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return lines, json.Unmarshal(text, &lines)
 }
 
 func run(large bool, only, trace, form string, out io.Writer) error {
@@ -91,7 +111,10 @@ func run(large bool, only, trace, form string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var lines []line
+	lines, err := searchClient(large, trace == "" && pattern.MatchString("client "))
+	if err != nil {
+		return err
+	}
 	bad := 0
 	for _, j := range jobs(large) {
 		if !pattern.MatchString(j.Model+" "+j.Bounds+j.Guard) || trace != "" && (j.Guard == "" || !tracing.MatchString(j.Guard)) {
