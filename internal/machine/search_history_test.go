@@ -5,13 +5,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
-	"time"
-
-	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 var histories = flag.String("search.histories", "", "TestHistories writes random histories of the model of the server to this `file`")
@@ -59,10 +53,6 @@ func TestHistories(t *testing.T) {
 		for range 300 {
 			h.goOn()
 		}
-		h.w, h.begun = newWorld(h.w.bounds), false
-		for range 100 {
-			h.call()
-		}
 		if h.err != nil {
 			t.Fatal(h.err)
 		}
@@ -80,7 +70,6 @@ type history struct {
 	channels []string
 	begun    bool
 	keys     []string
-	ids      [maxSearched][2]string
 	err      error
 }
 
@@ -107,56 +96,6 @@ func (h *history) goOn() {
 	if isScript || line.Deleted {
 		h.write(line)
 	}
-}
-
-// call is one script with arguments that a process may send some day, whatever has been before.
-func (h *history) call() {
-	p, pick := h.chance.IntN(len(h.w.procs)), h.chance.IntN
-	if pr := h.w.procs[p].p; h.ids[p][0] == "" || pick(8) == 0 {
-		h.ids[p][pick(2)] = keyspace.NewID(pr.idPrefix, pr.Random, pr.defaultKind.idSuffix)
-	}
-	h.w.server.listens[p] = bit(pick(6) > 0)
-	if pick(3) == 0 {
-		h.w.pass(h.w.now.Add(time.Duration(pick(30)) * grid / 10))
-	}
-	a, b := h.ids[p][pick(2)], h.ids[p][pick(2)]
-	if a == "" {
-		return
-	}
-	keys, err := keyspace.KeysOf("", searchName)
-	if err != nil {
-		panic(err)
-	}
-	c := driver.Call{Keys: keys[:]}
-	switch pick(7) {
-	case 0:
-		c.Script, c.Args = script.Lock, []string{a}
-	case 1:
-		c.Script, c.Args = script.Cancel, []string{a, ""}
-	case 2:
-		c.Script, c.Args = script.Renew, []string{a, "4096"}[:1+pick(2)]
-		if c.Keys = keys.ToRenew(); len(c.Args) == 1 {
-			c.Keys = c.Keys[:3]
-		}
-	case 3, 4:
-		c.Script, c.Args = script.Lock, []string{a, "wait", "0", ""}
-		if q := h.w.server.queue; len(q) > 0 && pick(2) == 0 {
-			before := q[pick(len(q))].arrival - 1
-			if !slices.ContainsFunc(q, func(p place) bool { return p.arrival == before }) { // of two that are alike Redis sorts the ids
-				c.Args[2] = decimal(before)
-			}
-		}
-	default:
-		c.Script, c.Args = script.Unlock, []string{a}
-		if b != "" && b != a && pick(2) == 0 {
-			c.Args = []string{a, "", b}
-		}
-	}
-	line := h.line()
-	line.Script, line.Keys, line.Args = c.Script.Name, c.Keys, c.Args
-	said := h.w.run(c)
-	line.Reply = said.reply()
-	h.write(line)
 }
 
 func (h *history) line() *served {
