@@ -23,8 +23,10 @@ func TestSharedTooMany(t *testing.T) {
 		p0 := s.process("p0", 15*time.Second)
 		many := func(n, stated int, want string) {
 			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 			began := time.Now()
-			_, err := p0.Client.Semaphore("n", stated).Acquire(t.Context(), n)
+			_, err := p0.Client.Semaphore("n", stated).Acquire(ctx, n)
 			if !errors.Is(err, holdfast.ErrSize) || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("Acquire of %d of %d: got %v, want ErrSize, %s", n, stated, err, want)
 			}
