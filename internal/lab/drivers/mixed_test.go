@@ -51,7 +51,7 @@ func TestDriversTogether(t *testing.T) {
 }
 
 // A lease through each driver outlives a restart of its server that keeps the
-// data, and who waits gets the name afterwards.
+// data, and a waiter gets the name afterwards.
 func TestDriversOutliveARestart(t *testing.T) {
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 		server := redistest.Start(t, redistest.Options{AOF: true, Config: []string{"appendfsync always"}})

@@ -136,7 +136,7 @@ func (p *pipelines) EvalAll(ctx context.Context, calls []driver.Call) []driver.R
 }
 
 // Full memory refuses new names and nothing else: what is held is renewed and
-// given back, and who waits gets it.
+// given back, and a waiter gets it.
 func TestSharedFullMemory(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	d := labtest.Drivers[0]

@@ -12,7 +12,7 @@ var unrepeatedMutants = []mutant{
 		edits: []string{"t.unlocks > 1", "false"}},
 	{guard: "sends once: shared_unlock that answers \"again\" has released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		edits: []string{"if !n.Kind.Shared() {\n\t\t\tt.unlocks--", "if true {\n\t\t\tt.unlocks--"}},
-	{guard: "sends once: unlock that answers \"again\" has not released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestQuorum",
+	{guard: "sends once: unlock that answers \"again\" has not released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		edits: []string{"if !n.Kind.Shared() {\n\t\t\tt.unlocks--", "if false {\n\t\t\tt.unlocks--"}},
 	{guard: "sends once: after the deadline \"not held\" proves nothing", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		edits: []string{"|| now >= t.Ends() {", "{"}},

@@ -57,7 +57,7 @@ func TestClusterMovesKeepTheOrder(t *testing.T) {
 	nodes.Idle(t)
 }
 
-// Who waits in the queue when the slot moves keeps its place: eight Clients with
+// A caller that waits in the queue when the slot moves keeps its place: eight Clients with
 // both drivers are served in the order in which they came.
 func TestClusterQueueMoves(t *testing.T) {
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))

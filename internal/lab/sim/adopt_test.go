@@ -61,7 +61,7 @@ func (s stage) neverFree(name string) (stop func()) {
 }
 
 // Export and Adopt: the exporter's lease is over, the adopter goes on, the name
-// was never free, the token rises, and who waits is served after the adopter.
+// was never free, the token rises, and a waiter is served after the adopter.
 func TestAdopt(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 6*time.Second), s.process("p2", 15*time.Second)

@@ -85,7 +85,7 @@ func TestGivenUpBesideASemaphore(t *testing.T) {
 	})
 }
 
-// Who shares a leader's lease and gives its share back does not resign: the term
+// A caller that shares a leader's lease and gives its share back does not resign: the term
 // is announced on.
 func TestSharedTermStaysKnown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -133,7 +133,7 @@ func TestKeyIsAnotherKindNow(t *testing.T) {
 	})
 }
 
-// Who gives back what another kind of lock has by now has given it back: to ask again
+// A caller that gives back what another kind of lock has by now has given it back: to ask again
 // for it would be in vain, and so does a cool-down.
 func TestReleaseOfAnotherKindNow(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -179,7 +179,7 @@ func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
 	})
 }
 
-// Who shares a lease and asks for a MinHold gets its share when that is sure:
+// A caller that shares a lease and asks for a MinHold gets its share when that is sure:
 // its process may die in the next moment.
 func TestSharedMinHoldCrash(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -230,7 +230,7 @@ func TestOnceOverBeforeItBegan(t *testing.T) {
 	})
 }
 
-// Who shares a lease for longer, and gets an error, does not make the name cool down.
+// A caller that shares a lease for longer, and gets an error, does not make the name cool down.
 func TestSharedMinHoldGivenUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", time.Second)

@@ -34,7 +34,7 @@ func TestOneLossRenewsAll(t *testing.T) {
 	})
 }
 
-// Who holds and waits for nobody is subscribed, too: the end of the subscription
+// A caller that holds and waits for nobody is subscribed, too: the end of the subscription
 // tells of a failover long before the next renewal.
 func TestIdleHolderNoticesAFailover(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -38,7 +38,7 @@ func TestFrontBehindManyDead(t *testing.T) {
 	})
 }
 
-// Who gives up behind the head is gone, whatever the fence key holds: only who gets
+// A caller that gives up behind the head is gone, whatever the fence key holds: only who gets
 // the name needs a token.
 func TestGivenUpWhileTheFenceIsDamaged(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -37,7 +37,7 @@ func TestForgottenWhenItQueuesAgain(t *testing.T) {
 	})
 }
 
-// Who asks for a free name is there, whether the server knows its subscription or not.
+// A client that asks for a free name is there, whether the server knows its subscription or not.
 func TestAskingNeedsNoListener(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 5*time.Second), s.process("p1", 15*time.Second)
@@ -53,7 +53,7 @@ func TestAskingNeedsNoListener(t *testing.T) {
 	})
 }
 
-// Who gets the name from a release that queues its own process again knows at once
+// A client that gets the name from a release that queues its own process again knows at once
 // that somebody waits.
 func TestReleaseQueuesAndCounts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -68,7 +68,7 @@ func TestReleaseQueuesAndCounts(t *testing.T) {
 	})
 }
 
-// Who gives up while nobody has the name does not get it by that, though its process
+// A caller that gives up while nobody has the name does not get it by that, though its process
 // listens.
 func TestGivingUpGetsNothing(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -152,7 +152,7 @@ func TestPlaceAfterQueueingAgain(t *testing.T) {
 	})
 }
 
-// Who is queued again by a release that lets the name rest is heard, and has no reason
+// A client that is queued again by a release that lets the name rest is heard, and has no reason
 // to subscribe again.
 func TestCoolDownIsNoSilence(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

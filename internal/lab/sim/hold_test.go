@@ -76,7 +76,7 @@ func TestMinHoldCoolsDown(t *testing.T) {
 	})
 }
 
-// Who orders something of the tenure that has ended is told that nobody holds the name.
+// A caller that orders something of the tenure that has ended is told that nobody holds the name.
 func TestMinHoldOrders(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
@@ -178,7 +178,7 @@ func TestMinHoldCrashOfAPushedGrant(t *testing.T) {
 // A grant that is heard of again while the release is on its way is answered by
 // The holder can't renew and loses its lease. Giving it back, then or later, does
 // A frozen holder: others get the name when the time is over, and it knows at its
-// Who gives up before the lease began leaves no cool-down.
+// A caller that gives up before the lease began leaves no cool-down.
 func TestMinHoldGivenUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 3*time.Second)
@@ -235,7 +235,7 @@ func TestCloseGivesBackWhatIsOver(t *testing.T) {
 	})
 }
 
-// Who shares a lease and asks for more time gets it.
+// A caller that shares a lease and asks for more time gets it.
 func TestMinHoldLargestCounts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

@@ -87,7 +87,7 @@ func count(all []string, one string) (n int) {
 	return n
 }
 
-// Who waits for a name of the first hundred has none of the later ones: its holder may want
+// A caller that waits for a name of the first hundred has none of the later ones: its holder may want
 // one of those.
 func TestMultiHundredsInOrder(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

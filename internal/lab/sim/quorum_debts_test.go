@@ -224,7 +224,7 @@ func TestQuorumKeyIsAnotherKindNow(t *testing.T) {
 	})
 }
 
-// Who gives back what became something else on a majority has given it back.
+// A caller that gives back what became something else on a majority has given it back.
 func TestQuorumReleaseOfAnotherKindNow(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 15*time.Second, 1, 0, 1, 2)

@@ -32,7 +32,7 @@ func TestQuorumReplaceNeedsAMajority(t *testing.T) {
 	})
 }
 
-// Who is gone for good counts among the majority.
+// A node that is gone for good counts among the majority.
 func TestQuorumReplacesWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRepublic(t, 7, 4)

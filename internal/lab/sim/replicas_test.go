@@ -304,7 +304,7 @@ func TestGrantConfirmedByAFormerMaster(t *testing.T) {
 	})
 }
 
-// Who gives up while a grant is being confirmed leaves nothing behind.
+// A caller that gives up while a grant is being confirmed leaves nothing behind.
 func TestGivenUpWhileConfirmed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.Replicate(2)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// Rule 1: who has no confirmed subscription does not wait in the queue: the script
+// Rule 1: a client that has no confirmed subscription does not wait in the queue: the script
 // that hands over would take it for dead.
 func TestSubscribesBeforeWaiting(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

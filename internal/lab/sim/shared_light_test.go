@@ -307,7 +307,7 @@ func (p *pad) String() string {
 	return p.text.String()
 }
 
-// Who gives up to wait for a mutex whose name is another kind of lock leaves
+// A caller that gives up to wait for a mutex whose name is another kind of lock leaves
 // nothing behind, and nobody is warned.
 func TestSharedMutexGivesUpQuietly(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

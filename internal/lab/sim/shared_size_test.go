@@ -276,7 +276,7 @@ func TestSharedResizeOfNothing(t *testing.T) {
 	})
 }
 
-// A foreign client is excluded, and excludes: who waits polls.
+// A foreign client is excluded, and excludes: a waiter polls.
 func TestSharedForeignHolder(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)

@@ -144,7 +144,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// Who is frozen while it waits, or stands still for a claim window, may have lost its place.
+// A client that is frozen while it waits, or stands still for a claim window, may have lost its place.
 func TestOvertakenWhileStill(t *testing.T) {
 	calls := []*waiting.Call{call("Z", 0, 1, 350), call("A", 10, 4000, 4100), call("B", 100, 360, 390)}
 	if got := name(calls...).Overtaken(rules); len(got) != 1 {
