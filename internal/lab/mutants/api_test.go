@@ -29,7 +29,7 @@ var apiMutants = []mutant{
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
 	{guard: "dedicated: its deadline counts its own ttl", file: "internal/machine/kind.go", pkg: "./internal/machine", name: "TestDedicatedKinds",
-		edits: []string{"return &Kind{Owner: owner, TTL: ttl, idSuffix", "return &Kind{Owner: owner, TTL: p.Settings.TTL, idSuffix"}},
+		edits: []string{"return &Kind{Owner: owner, TTL: ttl, idSuffix", "return &Kind{Owner: owner, TTL: s.TTL, idSuffix"}},
 	{guard: "dedicated: it has a local name of its own", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestDedicatedKinds",
 		edits: []string{"\t\tkey += \"\\x00\" + strconv.FormatInt(p.lastDedicated, 36)", "\t\t_ = strconv.FormatInt(p.lastDedicated, 36)"}},
 }
