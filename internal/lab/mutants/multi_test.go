@@ -21,7 +21,7 @@ var multiMutants = []mutant{
 	{guard: "multi_lock: a try takes no name for a moment", file: "multi.go", name: "TestMultiTriesDoNotDisturb",
 		edits: []string{"leases, err := m.atOnce(under, all, names, try)", "leases, err := []*Lease(nil), machine.ErrOneByOne"}},
 	{guard: "multi_lock: Lock goes on in the queue", file: "multi.go", name: "TestMultiInUseHere",
-		edits: []string{"case !errors.Is(err, machine.ErrOneByOne) && (try || !errors.Is(err, ErrHeld)):", "case true:"}},
+		edits: []string{"case !errors.Is(err, machine.ErrOneByOne) && (try || !errors.Is(err, ErrHeld)):", "case true || errors.Is(err, machine.ErrOneByOne):"}},
 	{guard: "multi_lock: a name in use here is an error for a try", file: "internal/machine/waiter.go", pkg: "./internal/machine", name: "TestGroups",
 		edits: []string{"if n != nil && try && n.busy() {", "if false {"}},
 	{guard: "multi_lock: a name in use here is asked for one by one", file: "internal/machine/waiter.go", pkg: "./internal/machine", name: "TestGroups",
