@@ -38,6 +38,7 @@ func stun(t *testing.T, server *redistest.Server) {
 	if err := server.Freeze(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = server.Thaw() })
 }
 
 func thaw(t *testing.T, server *redistest.Server) {
