@@ -49,11 +49,15 @@ func (w *world) Send(c *ballot.Call) { w.open = append(w.open, c) }
 func (w *world) Failed(string, *ballot.Call, error) { w.failed++ }
 
 func (w *world) Answer(r *ballot.Request, a wire.Answer, err error, _ clock.Instant) {
+	final := &wire.Final{}
 	switch {
 	case errors.As(err, new(*ballot.Denied)):
 		a.Word = "denied, final: false"
-	case errors.As(err, new(*wire.Final)):
+	case errors.As(err, &final):
 		a.Word = "denied, final: true"
+		if errors.Is(final.Sentinel, wire.ErrVersion) {
+			a.Word = "another version"
+		}
 	case err != nil:
 		a.Word = err.Error()
 	}

@@ -46,6 +46,10 @@ func TestTry(t *testing.T) {
 			w.from("lock", word("no member"), nil, 1)
 			w.from("lock", granted(7), nil, 2)
 		}, "a: denied, final: true", []string{"unlock 2"}},
+		"two have another version": {func(w *world) {
+			w.from("lock", wire.Answer{}, &wire.VersionError{}, 0, 1)
+			w.from("lock", granted(7), nil, 2)
+		}, "a: another version", []string{"unlock 2"}},
 		"two were restarted": {func(w *world) {
 			w.from("lock", word("no vote"), nil, 0, 1)
 			w.from("lock", granted(7), nil, 2)

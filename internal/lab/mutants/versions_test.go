@@ -46,6 +46,6 @@ var versionMutants = []mutant{
 		edits: []string{"if s.Version > 0 {", "if s.Version > 2 {"}},
 	{guard: "version: an export of another version is read as such", file: "internal/exported/text.go", pkg: "./internal/lab/versions", name: "TestAdoptOfALaterVersion",
 		edits: []string{"other != nil && !ok", "other != nil && ok"}},
-	{guard: "version: a quorum reports another version", file: "internal/ballot/try.go", pkg: "./internal/lab/versions", name: "TestQuorumMeetsALaterVersion",
+	{guard: "version: a quorum reports another version", file: "internal/ballot/try.go", pkg: "./internal/ballot", name: "TestTry",
 		edits: []string{"cmp.Or(versionIn(errs), wire.ErrQuorum)", "cmp.Or(versionIn(nil), wire.ErrQuorum)"}},
 }
