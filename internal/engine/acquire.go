@@ -12,16 +12,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Lock is what a call of Acquire asks for.
+// Lock has the arguments of Acquire.
 type Lock struct {
 	Name                    string
-	Kind                    *machine.Kind // nil: that of most calls, see [machine.Kind]
+	Kind                    *machine.Kind // nil: the kind of the process, see [machine.Kind]
 	Try                     bool          // do not wait for a holder
 	MinHold, MaxHold, Grace time.Duration // see [machine.Waiter]
-	Removals                *Removals     // gets what the call leaves in Redis; nil: Acquire waits for that
+	Removals                *Removals     // gets what the call leaves in Redis; nil: Acquire waits until it is removed
 }
 
-// Acquire asks for a name, and waits for a turn, or until ctx ends. A term is announced then.
+// Acquire asks for a name, and waits until it has a turn or ctx ends. It announces the term of an
+// Election before it returns the turn.
 func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	w := e.waiters.get(l.Try)
 	defer e.waiters.put(w)
@@ -37,7 +38,7 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	e.unlockAndPerform(blocking, lock, now)
 	var o machine.Outcome
 	if blocking {
-		o = <-w.ready // a select would cost a tenth of a turn
+		o = <-w.ready // a select would cost a tenth of the time of a turn
 	} else {
 		select {
 		case o = <-w.ready:
@@ -57,11 +58,12 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	return o.Turn, o.Err
 }
 
-// announceWait is how long a leader waits until its term is known to others. It
-// leads also when that takes longer.
+// announceWait is how long a leader waits at most for the answer to its announcement. After that
+// it leads without the answer.
 const announceWait = 250 * time.Millisecond
 
-// announce announces a term, now and again.
+// announce announces a term, and makes the process repeat that. It waits for the first answer, at
+// most announceWait.
 func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
 	e.mu.Lock()
 	announced := e.whenCleaned(e.process.Elected(u, e.clock.Now()))
@@ -74,9 +76,9 @@ func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
 	}
 }
 
-// AcquireTogether asks for several names by one script, and waits for their turns, or until ctx
-// ends. With an error it also returns the turns that it has got; left gets what else it leaves in
-// Redis. [machine.ErrOneByOne]: that can't be, and it has asked nothing.
+// AcquireTogether asks for several names by one script, and waits until it has their turns or ctx
+// ends. With an error it also returns the turns that it got; left gets what else the call leaves
+// in Redis. [machine.ErrOneByOne] means that one script cannot lock these names.
 func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, left *Removals) (turns []*machine.Turn, err error) {
 	done := ctx.Done()
 	waiters, err := e.enterAll(names, try, done == nil)
@@ -103,8 +105,8 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 	return turns, err
 }
 
-// enterAll puts a caller that does not wait into the local queue of each name, and
-// asks for all of them at once. A try fails here if a name is in use in this process.
+// enterAll puts a waiter with Try into the local queue of each name, and asks for all names at
+// once. If try is set and a name is in use in this process, it returns a *machine.Held.
 func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error) {
 	together := e.Queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
@@ -133,9 +135,8 @@ func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error
 	return waiters, nil
 }
 
-// abandon removes a waiter whose call does not wait any longer, because its context has ended. It
-// returns what is left of this call in Redis, and the error of the call. A turn that it was given in
-// the same moment is given back.
+// abandon removes a waiter whose context has ended. It returns what the call left in Redis, or
+// nil, and the error of the call. If the waiter has just got a turn, abandon releases the turn.
 func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -148,7 +149,7 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 		if o.Turn == nil {
 			return nil, err
 		}
-		o.Turn.Waive() // nothing was done under it. At once: the next that gets the mutex may be Close
+		o.Turn.Waive() // no work was done under it. Not later: Close may be the next to get the mutex
 		return inBackground(func() error { return e.Release(o.Turn, false) }), err
 	default:
 	}
@@ -161,21 +162,22 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 	return r, err
 }
 
-// LateFailure is why a call got nothing until its deadline: the store had failed, and did not answer since.
+// LateFailure is the error of a call whose context has ended while the store failed. Ended is the
+// error of the context. Failure is the newest error of the store, which has not answered since.
 type LateFailure struct{ Ended, Failure error }
 
 func (f *LateFailure) Error() string { return f.Failure.Error() }
 
-// Removals are what calls that go no further have left in Redis.
+// Removals are what abandoned calls left in Redis, and what is being removed now.
 type Removals []*removal
 
-// removal is what a call whose context has ended waits for, for a moment.
+// removal is what one abandoned call left in Redis.
 type removal struct {
-	tenure *machine.Tenure // whose id Redis may know; nil: a lease that is being released
-	gone   <-chan struct{}
+	tenure *machine.Tenure // Redis may have its id; nil: a lease is being released
+	gone   <-chan struct{} // closed when it is removed
 }
 
-// Add releases a lease in the background: what is not answered is repeated.
+// Add releases a lease in the background.
 func (r *Removals) Add(release func() error) { *r = append(*r, inBackground(release)) }
 
 func inBackground(release func() error) *removal {
@@ -187,7 +189,8 @@ func inBackground(release func() error) *removal {
 	return &removal{gone: gone}
 }
 
-// AwaitRemovals waits for all of these, but no longer than longestRemoval. nil: for nothing.
+// AwaitRemovals waits until all of these are removed, at most longestRemoval. It skips those that
+// are nil.
 func (e *Engine) AwaitRemovals(all Removals) {
 	all = slices.DeleteFunc(all, func(r *removal) bool { return r == nil })
 	if len(all) == 0 {

@@ -11,54 +11,53 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// A request travels alone while few are under way: nothing is faster. With many under
-// way the client library and the server have enough to do, and one pipeline costs
-// them a fraction of what its requests cost one by one. So a request that comes then
-// waits until fewer are, a millisecond at most, and travels with the others that wait.
+// While few requests are under way, each is sent alone, because nothing is faster. With many under
+// way, one pipeline costs the client library and the server a fraction of what single requests
+// cost. So a further request then waits, at most 1 ms, until fewer are under way. It is sent
+// together with the other waiting requests.
 
-// batcher is the requests to one server that wait for each other: of a Client of one
-// master all, of a quorum those to a node. Guarded by the engine's mutex.
+// batcher has the requests to one server that wait to be sent together. The engine of one master
+// has one batcher, the engine of a quorum one for each node. The engine's mutex guards it.
 type batcher struct {
-	underWay    int // requests and pipelines of them that have not come back
+	underWay    int // single requests and pipelines that are not answered yet
 	requests    []*machine.Request
-	timer       clock.Timer     // sends them when nothing comes back
-	singleUntil clock.Instant   // until then each has a script of its own
-	contended   map[string]bool // names that lock_batch left to a script of their own
-	forgetAt    clock.Instant   // when these are forgotten
+	timer       clock.Timer     // sends the requests after longestDelay
+	singleUntil clock.Instant   // until then lock_batch is not used
+	contended   map[string]bool // names for which lock_batch answered "again"
+	forgetAt    clock.Instant   // when contended is cleared
 }
 
 const (
-	delayFrom    = 16               // enough are under way
-	longestDelay = time.Millisecond // at most
-	maxTogether  = 64               // travel together
+	delayFrom    = 16               // with so many under way, further requests wait
+	longestDelay = time.Millisecond // how long a request waits at most
+	maxTogether  = 64               // requests in one pipeline
 )
 
-// Requests that wait for each other are mostly about names that nobody else wants. One
-// script does all of them, for less than half of what as many scripts cost the server. For
-// a name that is not so simple it answers "again" and does nothing: then a script for that
-// name is sent.
+// Most of the requests that wait are about names that no other client wants. One script,
+// lock_batch, does all of these, for less than half of what single scripts cost the server. For any
+// other name it does nothing and answers "again": then a script for that name is sent.
 
 const (
-	batchFrom    = 4           // fewer are not worth it
-	maxContended = 1024        // names that others want are remembered, and forgotten together
-	contendedFor = time.Minute // after so long, too: others may have lost interest
-	singleFor    = time.Minute // without it where the server refused it: a right may be missing, or memory be full
+	batchFrom    = 4           // a smaller batch saves too little
+	maxContended = 1024        // contended is cleared when it has so many names
+	contendedFor = time.Minute // and after this time, because other clients may not want the names any more
+	singleFor    = time.Minute // without lock_batch after the server refused it: a right may be missing, or its memory full
 )
 
-// canBatch reports whether a request is about a name that nobody else wants, as far as is
-// known.
+// canBatch reports whether lock_batch can do a request: as far as is known, no other client wants
+// the name.
 func (b *batcher) canBatch(r *machine.Request) bool {
 	switch {
 	case b.contended[r.Local.Name] || r.MayBeContended():
 		return false
 	case r.Call.Script == script.Lock:
-		return len(r.Call.Args) == 1 || r.Call.Args[2] == "0" // its place in the queue, if it has one
+		return len(r.Call.Args) == 1 || r.Call.Args[2] == "0" // its place in the queue; 0: none
 	}
 	return r.Call.Script == script.Unlock && len(r.Call.Args) == 1
 }
 
-// splitBatch separates what one script may do from the rest. Requests of one name keep
-// their order, so all of them are in the rest if one is.
+// splitBatch separates the requests for lock_batch from the rest. Requests for one name keep
+// their order: if one is in the rest, all are.
 func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, rest []*machine.Request) {
 	if now >= b.forgetAt {
 		b.contended = nil
@@ -79,8 +78,8 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 	return batch, rest
 }
 
-// check looks at what the script of a batch has answered. It remembers which names others want. If
-// the server has refused the script, nothing was written that may not be asked for again.
+// check remembers the names for which lock_batch has answered "again". If the server refused
+// lock_batch, check makes that the answer for all: each request may run twice.
 func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.Instant) {
 	if _, refused := wire.AsServerError(all.Err); refused {
 		b.singleUntil = now.Add(singleFor)
@@ -94,7 +93,7 @@ func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.
 	}
 }
 
-// noteContended notes that others want a name.
+// noteContended notes that other clients want a name.
 func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
 	if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
@@ -102,7 +101,7 @@ func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
 	b.contended[n.Name] = true
 }
 
-// batchCall is the call that does what all of them ask.
+// batchCall returns the call of lock_batch for these requests.
 func batchCall(batch []*machine.Request) driver.Call {
 	call := driver.Call{Script: script.LockBatch, Keys: make([]string, 0, 3*len(batch)), Args: make([]string, 0, 2*len(batch))}
 	for _, r := range batch {

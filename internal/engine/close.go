@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Close ends the engine: all turns, and all calls that wait. It returns wire.ErrUnknown if Redis did not
-// confirm the clean-up in about two seconds. A second Close waits for the first and returns the same.
+// Close ends all turns and all waiting calls, and cleans up in Redis. It returns wire.ErrUnknown
+// if Redis did not confirm the cleanup in about 2 s. A second Close waits for the first and
+// returns the same error.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.process.Closed {
@@ -30,9 +31,9 @@ func (e *Engine) Close() error {
 	return e.closeErr
 }
 
-// shutDown is called with the mutex held, and releases it.
+// shutDown cleans up for Close. It is called with the mutex held, and releases it.
 func (e *Engine) shutDown() error {
-	e.dropDelayed() // or it would be sent after its cleanup
+	e.dropDelayed() // else they would be sent after their cleanup
 	now := e.clock.Now()
 	calls, repeats := e.process.ShutDown(now)
 	e.servers.close(now)
@@ -46,7 +47,7 @@ func (e *Engine) shutDown() error {
 		err = later
 	}
 	if err == nil {
-		err = ctx.Err() // something was still on its way
+		err = ctx.Err() // some requests are not answered yet
 	}
 	e.repeatCancels(ctx, repeats)
 	<-away
@@ -54,8 +55,8 @@ func (e *Engine) shutDown() error {
 	return err
 }
 
-// repeatCancels sends once more what was answered before, in a quarter of a second. It is owed to
-// nobody: whether it was done does not matter.
+// repeatCancels sends the answered cancels once more, for at most 250 ms. Close does not depend
+// on their result.
 func (e *Engine) repeatCancels(ctx context.Context, repeats []driver.Call) {
 	if len(repeats) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
@@ -64,8 +65,8 @@ func (e *Engine) repeatCancels(ctx context.Context, repeats []driver.Call) {
 	}
 }
 
-// awaitInflight waits until the requests under way have come back, or ctx ends, and
-// returns the cleanups for those that may have run after their cleanup.
+// awaitInflight waits until all requests under way are answered, or ctx ends. It returns the
+// cleanups for requests that may have run after their first cleanup.
 func (e *Engine) awaitInflight(ctx context.Context) []driver.Call {
 	for began := e.clock.Now(); ; {
 		e.mu.Lock()

@@ -1,17 +1,17 @@
 // Package engine does what package machine decides. It has the goroutines, the contexts and the
 // channels of a Client, its timer, and its calls to the driver.
 //
-// An [Engine] has one mutex, and calls the machine under it. The mutex is never held
-// across I/O, and never while code of the user runs: what has to happen outside is noted in outbox,
-// batchers, renewals and afterUnlock, and begins when unlock releases the mutex. A call goes straight
-// down, from an exported method here to an input of the machine, and from there through the Host
-// to the driver. The answer goes the same way back, and the method returns it. Its errors are
-// those of packages machine and wire: package holdfast makes the public ones.
+// An [Engine] has one mutex and calls the machine while it holds the mutex. It never holds the mutex
+// during I/O or while code of the user runs. Work for later is stored in outbox, batchers, renewals
+// and afterUnlock, and starts when unlock releases the mutex. A call goes from an exported method
+// here to an input of the machine, and from there through the Host to the driver. The answer takes
+// the same way back. The errors are those of packages machine and wire; package holdfast converts
+// them to the public ones.
 //
-// engine.go has the mutex and the loop, host.go does what the machine wants done, and send.go has
-// how requests travel, alone or in a batch. servers.go is where one master and a quorum differ. These
-// are one thing. Above them are the calls: acquire.go of a lock, hold.go of a lease, observe.go and
-// close.go.
+// engine.go has the mutex and the loop, host.go does what the machine asks of its Host, send.go
+// sends requests, alone or in a batch, and servers.go has the differences between one master and a
+// quorum. These files form one unit. The calls are built on it: acquire.go has those for a lock,
+// hold.go those for a lease, observe.go those of an election, and close.go has Close.
 package engine
 
 import (
@@ -31,12 +31,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Settings are what an Engine is made with. It sets Events, Queue, Sharded, SendsOnce and Wall itself.
+// Settings are the settings of an Engine. New and NewQuorum set Events, Queue, Sharded, SendsOnce
+// and Wall.
 type Settings struct {
 	machine.Settings
-	Details *details.Process // nil: none are written
+	Details *details.Process // nil: no process details are written
 	Logger  *slog.Logger
-	Note    func(e machine.Event, at time.Time) // for Options.OnEvent; nil: no events. The mutex is held: it must not block
+	Note    func(e machine.Event, at time.Time) // for Options.OnEvent; nil: no events. It is called under the mutex and must not block
 }
 
 // ShardOf returns the shard suffix of a name, empty where channels are not sharded.
@@ -47,15 +48,15 @@ func (s *Settings) ShardOf(k *keyspace.Keys) string {
 	return k.ShardSuffix()
 }
 
-// Engine does for one Client what its process decides. The exported fields do not change. The mutex
-// guards the process, and the fields below it. send.go, acquire.go, hold.go, observe.go and close.go
-// have methods, too.
+// Engine carries out the decisions of the machine.Process of one Client. The exported fields do
+// not change after New. mu guards the process and the fields below mu. send.go, acquire.go,
+// hold.go, observe.go and close.go have further methods.
 type Engine struct {
 	Settings
 	ClientID    string          // the first part of each id
 	Calls       *call.Caller    // runs scripts for callers that wait for them
-	RecordCalls *call.Caller    // the same, and goes on after Close
-	Stopped     <-chan struct{} // closed when Close has done all
+	RecordCalls *call.Caller    // like Calls, and also works after Close
+	Stopped     <-chan struct{} // closed at the end of Close
 
 	process      *machine.Process
 	store        driver.Store   // nil on a quorum
@@ -66,27 +67,27 @@ type Engine struct {
 	ctx          context.Context // ends with the engine
 	cancel       context.CancelFunc
 	waiters      waiters
-	work         chan sending // to workers that are idle
-	idle         atomic.Int32 // how many those are
+	work         chan sending // to idle workers
+	idle         atomic.Int32 // number of idle workers
 
-	turnstile      sync.Mutex // in front of mu, for the subscriptions
+	turnstile      sync.Mutex // held by the one subscription that waits for mu, see keeper.lock
 	mu             sync.Mutex
-	closeDone      chan struct{}                   // made by Close, and closed when all of it is done
-	closeErr       error                           // what it returns
-	observerGroups map[string]*observerGroup       // of elections that are observed here, by lock key
-	keepers        map[*machine.Subscriber]*keeper // of subscriptions that are open
-	waits          map[any]chan struct{}           // closed when the process is done with the key
-	asked          map[any]chan<- machine.Outcome  // gets how a request or a release went
-	watched        map[*machine.Turn]*watch        // turns for whose end somebody waits
-	inflight       int                             // requests that have not come back
+	closeDone      chan struct{}                   // made by Close, and closed when closeErr is set
+	closeErr       error                           // result of Close
+	observerGroups map[string]*observerGroup       // by lock key of the election
+	keepers        map[*machine.Subscriber]*keeper // one for each open subscription
+	waits          map[any]chan struct{}           // closed by Host.Done for the key
+	asked          map[any]chan<- machine.Outcome  // by *machine.Request or *machine.Turn: gets the result, see Host.Answer
+	watched        map[*machine.Turn]*watch        // turns with callers that wait for their end
+	inflight       int                             // requests sent and not answered yet
 	detailsWritten bool                            // Details were written less than details.Every ago
 
 	bounds      call.Bounds
-	outbox      []sending          // to send
-	batchers    []*batcher         // of those, what waits to travel together to the master, or to each node of a quorum
-	renewals    []*machine.Request // to send in pipelines, in this order
-	pipelines   int                // under way
-	afterUnlock []func()           // to run
+	outbox      []sending          // requests to send
+	batchers    []*batcher         // requests that wait to be sent together: one for the master, or one for each node of a quorum
+	renewals    []*machine.Request // renewals to send in pipelines, in this order
+	pipelines   int                // pipelines of renewals under way
+	afterUnlock []func()           // functions to run after unlock
 }
 
 // New returns an Engine for names on one master, or in a Cluster. It does not connect.
@@ -105,15 +106,15 @@ func NewQuorum(s Settings, id string, stores []driver.Store) *Engine {
 	return e
 }
 
-// newEngine makes an engine that talks to nobody yet. carrier may lend a clock and
-// chance. The server keeps a queue, or not.
+// newEngine makes an engine and starts nothing. If carrier is a clock.Carrier, it supplies the
+// clock and the random numbers. queue reports whether the server keeps a queue.
 func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 	var lent clock.Seam
 	if carrier, ok := carrier.(clock.Carrier); ok {
 		lent = carrier.Seam()
 	}
 	if lent.Random == nil {
-		lent.Random = rand.Uint64 // seeded by the system, ChaCha8: not to be guessed
+		lent.Random = rand.Uint64 // ChaCha8, seeded by the system: the ids cannot be guessed
 	}
 	s.Events, s.Queue, s.Sharded = s.Note != nil, queue, carrier != nil && carrier.Sharded()
 	s.SendsOnce = func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() }
@@ -136,7 +137,7 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 	return e
 }
 
-// start sets an engine going.
+// start makes the callers and starts the loop.
 func (e *Engine) start() {
 	e.Calls = &call.Caller{Store: e.store, Life: e.ctx, Clock: e.clock, Attempt: e.Attempt(), Closed: e.closed}
 	e.RecordCalls = &call.Caller{Store: e.store, Life: e.ctx, Clock: e.clock, Attempt: e.Patience()}
@@ -196,18 +197,17 @@ func (e *Engine) Each(visit func(name string, held, waiting int)) {
 	e.process.Each(visit)
 }
 
-// unlock releases the mutex and begins what was noted under it.
+// unlock releases the mutex and starts the work that was stored under it.
 func (e *Engine) unlock() {
 	for _, f := range e.unlockAndSend() {
 		f()
 	}
 }
 
-// unlockAndPerform is unlock. If the call blocks and the request is new, it also sends the
-// request from this very goroutine, which would only wait for the answer of another:
-// waking two of them costs more than all else. Only while the store answers: a
-// driver bounds what it does on a connection that it has, but perhaps not the
-// making of one.
+// unlockAndPerform releases the mutex like unlock. If the call blocks and r is the newest request
+// in outbox, it sends r in this goroutine, which would otherwise only wait for another one.
+// Waking two goroutines costs more than all other work of a call. It sends r here only if the
+// store has answered within the last second: a driver may connect without a time limit.
 func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.Instant) {
 	n := len(e.outbox)
 	if !blocking || r == nil || n == 0 || e.outbox[n-1].Request != r || e.process.NetFailed || now.Sub(e.process.LastAnswer) > time.Second {
@@ -224,12 +224,12 @@ func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.I
 	}
 }
 
-// unlockAndSend releases the mutex, sends what is to be sent, and returns what is to
-// be run.
+// unlockAndSend starts to send the stored requests, releases the mutex, and returns the functions
+// of afterUnlock. The caller runs them.
 func (e *Engine) unlockAndSend() (after []func()) {
 	e.sendDelayed(delayFrom)
 	e.inflight += len(e.outbox)
-	for i, s := range e.outbox { // handing them out is no I/O, and the slice serves again
+	for i, s := range e.outbox { // handing them to workers does no I/O; the slice is reused
 		e.outbox[i] = sending{}
 		if e.delay(s.Request) {
 			continue
@@ -247,9 +247,9 @@ func (e *Engine) unlockAndSend() (after []func()) {
 	return after
 }
 
-// run is the loop: the one goroutine that acts on time. Timers fire with the
-// mutex held and never block; what they start (requests, cancellations) begins
-// when the mutex is released, outside this loop.
+// run is the loop, the only goroutine that fires timers. Timers fire under the mutex and never
+// block. The requests and cancellations that they cause start when the mutex is released, in
+// other goroutines.
 func (e *Engine) run() {
 	defer e.process.Schedule.Close()
 	for {
@@ -260,7 +260,7 @@ func (e *Engine) run() {
 		}
 		e.mu.Lock()
 		now := e.clock.Exact()
-		for range 512 { // others want the mutex too
+		for range 512 { // other goroutines need the mutex, too
 			t := e.process.Schedule.Due(now)
 			if t == nil {
 				break
@@ -269,7 +269,7 @@ func (e *Engine) run() {
 		}
 		e.process.Schedule.Rest(now)
 		if after := e.unlockAndSend(); len(after) > 0 {
-			go func() { // contexts end here, which may take long
+			go func() { // they end contexts, which can take long
 				for _, f := range after {
 					f()
 				}
@@ -278,6 +278,6 @@ func (e *Engine) run() {
 	}
 }
 
-// longestRemoval is how long a call whose context has ended waits, in all, until Redis
-// knows no more of it. Most programs that end with it leave nothing behind then.
+// longestRemoval is how long a call waits at most, after its context has ended, until Redis has
+// removed what it left. So most programs that exit after such a call leave nothing in Redis.
 const longestRemoval = 20 * time.Millisecond

@@ -23,7 +23,7 @@ func (e *Engine) Err(u *machine.Turn) error {
 	return nil
 }
 
-// reason is the error of a turn that has ended so; nil: it goes on.
+// reason returns the error of an ending; nil if ended is nil.
 func reason(ended *machine.Ending) error {
 	if ended == nil {
 		return nil
@@ -34,14 +34,14 @@ func reason(ended *machine.Ending) error {
 // Remaining returns the time until the holder must stop.
 func (e *Engine) Remaining(u *machine.Turn) time.Duration { return u.Ends().Sub(e.clock.Exact()) }
 
-// Held returns the *machine.Held of a call that does not wait, made under the turn's own lease.
+// Held returns the *machine.Held for a TryLock under the context of the lease that has the turn.
 func (e *Engine) Held(u *machine.Turn) error {
 	e.mu.Lock()
 	defer e.unlock()
 	return u.Local.Held(e.clock.Now())
 }
 
-// watch is that of a turn that has not ended.
+// watch returns the watch of a turn that has not ended.
 func (e *Engine) watch(u *machine.Turn) *watch {
 	w := e.watched[u]
 	if w == nil {
@@ -51,7 +51,8 @@ func (e *Engine) watch(u *machine.Turn) *watch {
 	return w
 }
 
-// Done returns a channel that is closed when a turn ends. Until then the engine keeps what is given.
+// Done returns a channel that is closed when a turn ends. Until then the engine refers to keep,
+// so that it is not garbage-collected.
 func (e *Engine) Done(u *machine.Turn, keep any) <-chan struct{} {
 	e.mu.Lock()
 	defer e.unlock()
@@ -65,7 +66,8 @@ func (e *Engine) Done(u *machine.Turn, keep any) <-chan struct{} {
 
 var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// Watch calls End when a turn ends, or at once if it has. forget undoes that; nil: there is nothing to undo.
+// Watch calls x.End when a turn ends, or at once if it has ended. forget cancels that; it is nil
+// if x.End was called.
 func (e *Engine) Watch(u *machine.Turn, x Ender) (forget func()) {
 	e.mu.Lock()
 	if ended := u.Ended.Load(); ended != nil {
@@ -110,11 +112,11 @@ func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Durati
 	if ended != nil || confirmed {
 		return ended, nil
 	}
-	if err := e.Prolong(ctx, u, 0, 0); err != nil { // or a crash would cut MinHold short
+	if err := e.Prolong(ctx, u, 0, 0); err != nil { // else a crash would cut MinHold short
 		e.mu.Lock()
 		u.DropMinHold(minHold)
 		e.mu.Unlock()
-		_ = e.Release(u, false) // the others have theirs
+		_ = e.Release(u, false) // the other leases keep the turn
 		return nil, err
 	}
 	return nil, nil
@@ -129,8 +131,8 @@ func (e *Engine) Check(ctx context.Context, u *machine.Turn) (time.Duration, err
 	return max(min(u.Ends(), r.HeldUntil).Sub(e.clock.Exact()), 0), nil
 }
 
-// Prolong asks Redis once, to reserve at least that number of tokens, and to prolong a
-// lease that is not renewed by itself.
+// Prolong renews a turn once and waits for the answer. It reserves at least that number of
+// tokens. If extends is not 0, it is the new ttl of a NoRenew lease.
 func (e *Engine) Prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
 	r, err := e.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
 	if e.Err(u) == nil && err == nil && r.Acked < e.WaitReplicas {
@@ -171,7 +173,7 @@ func (e *Engine) awaitAnswer(ctx context.Context, q question) (err error) {
 		return o.Err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-time.After(q.request.Attempt): // a driver may not heed its context
+	case <-time.After(q.request.Attempt): // a driver may ignore its context
 		err = wire.ErrNoAnswer
 	case <-e.Stopped:
 		err = wire.ErrNoAnswer
@@ -182,7 +184,8 @@ func (e *Engine) awaitAnswer(ctx context.Context, q question) (err error) {
 	return err
 }
 
-// verdict is the error of a call that has asked Redis whether the lease is still held.
+// verdict returns the error of a call that asked Redis about a turn. If the turn has ended, it is
+// the error of the turn.
 func (e *Engine) verdict(ctx context.Context, u *machine.Turn, err error) error {
 	said, refused := wire.AsServerError(err)
 	switch over := e.Err(u); {
@@ -196,7 +199,7 @@ func (e *Engine) verdict(ctx context.Context, u *machine.Turn, err error) error 
 	return wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
 }
 
-// RenewNow renews a turn: Redis has just said that the name is not ours, and if that is so the
+// RenewNow renews a turn after a script reported that the name is not ours. If that is true, the
 // renewal ends the turn.
 func (e *Engine) RenewNow(u *machine.Turn) {
 	e.mu.Lock()
@@ -204,8 +207,8 @@ func (e *Engine) RenewNow(u *machine.Turn) {
 	u.RenewNow(e.clock.Now())
 }
 
-// Confirm asks Redis whether this engine still holds a name; its turns say what the answer was. It
-// returns the error of ctx, or wire.ErrClosed.
+// Confirm asks Redis whether this engine still holds a name. If the answer is no, the turns end.
+// Confirm returns the error of ctx, or wire.ErrClosed.
 func (e *Engine) Confirm(ctx context.Context, name string) error {
 	var asked []question
 	var longest time.Duration
@@ -218,14 +221,14 @@ func (e *Engine) Confirm(ctx context.Context, name string) error {
 	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
 	defer cancel()
 	for _, q := range asked {
-		_ = e.awaitAnswer(bounded, q) // otherwise the next renewal notices it
+		_ = e.awaitAnswer(bounded, q) // after an error the next renewal asks again
 	}
 	return cmp.Or(e.closed(), ctx.Err())
 }
 
-// Export asks Redis once, and then ends a turn and forgets its tenure: nobody here may end that any
-// more. It asks again where a renewal that reserves tokens has set out meanwhile: what that reserves is
-// unknown before its answer.
+// Export renews a turn once, then ends it and forgets its tenure, so that this engine never
+// releases it. If a renewal that reserves tokens was sent meanwhile, Export repeats this, 4 times
+// at most: the reserved tokens are unknown until the answer.
 func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error) {
 	e.mu.Lock()
 	err = u.CheckUnshared()
@@ -234,7 +237,7 @@ func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error
 		return given, err
 	}
 	for range 4 {
-		if err = e.Prolong(context.Background(), u, 1, 0); err != nil { // a token tells of all that ran before it
+		if err = e.Prolong(context.Background(), u, 1, 0); err != nil { // the new token is above all that were reserved before
 			return given, err
 		}
 		e.mu.Lock()
@@ -251,8 +254,8 @@ func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error
 	return given, wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
 }
 
-// awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
-// take.
+// awaitReservations waits until no renewal that reserves tokens is under way, at most
+// machine.LongestRenewal.
 func (e *Engine) awaitReservations(u *machine.Turn) {
 	for late := time.Now().Add(machine.LongestRenewal); time.Now().Before(late); {
 		e.mu.Lock()
@@ -268,12 +271,13 @@ func (e *Engine) awaitReservations(u *machine.Turn) {
 	}
 }
 
-// OtherKind is the error of Shrink for a name of another kind.
+// OtherKind is the error of Shrink if the name has another kind.
 type OtherKind struct{ Letter byte } // see keyspace
 
 func (k *OtherKind) Error() string { return "another kind" }
 
-// Shrink makes the part that a turn takes of its name smaller, and waits until Redis has done so.
+// Shrink reduces the weight of a turn and waits until Redis has stored that. It returns an
+// *OtherKind, how the turn has ended, or wire.ErrUnknown if Redis does not answer.
 func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
 	k := u.Local.Kind
 	e.mu.Lock()
@@ -290,15 +294,15 @@ func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
 	e.unlock()
 
 	if e.await(done, over) {
-		return e.Err(u) // of a turn that goes on: nil
+		return e.Err(u) // nil if the turn goes on
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return wire.Failure(u.Local.Name, wire.ErrUnknown, cmp.Or(u.Local.ShrinkError(), wire.ErrNoAnswer))
 }
 
-// Proclaim changes the value of a term, and waits until Redis has stored it. If that fails, it is
-// repeated in the background.
+// Proclaim changes the value of a term, and waits until Redis has stored it. If that fails, the
+// engine repeats it in the background.
 func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) error {
 	e.mu.Lock()
 	call, ended := e.process.Proclaim(u, value)
@@ -315,7 +319,7 @@ func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) er
 	return err
 }
 
-// proclaim asks until Redis says that the term is over, or that it was noted.
+// proclaim sends the call until Redis has stored the value or the term is over.
 func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) error {
 	until := e.clock.Now().Add(e.Patience())
 	for {
@@ -336,10 +340,11 @@ func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call
 	}
 }
 
-// Release gives a turn back: one share of it. waive drops its MinHold, because no work was done under it.
+// Release gives one share of a turn back. waive drops its MinHold, because no work was done under
+// it.
 func (e *Engine) Release(u *machine.Turn, waive bool) error {
 	err := e.release(u, waive)
-	if u.Ended.Load() != nil && u.Announces() { // else others share it, see Mutex.Reentrant
+	if u.Ended.Load() != nil && u.Announces() { // else other leases share it, see Mutex.Reentrant
 		e.mu.Lock()
 		defer e.unlock()
 		e.process.Resigned(u, e.clock.Now())
@@ -361,8 +366,8 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		}
 		e.unlock()
 		if gone != nil {
-			// Its lease was over by MaxHold or a Revoke: after Release the program may end the process,
-			// and nobody else would give the name back before its ttl ends.
+			// MaxHold or a Revoke has ended the lease. The program may exit after Release, and then
+			// the name would stay held until its ttl ends.
 			e.await(gone, nil)
 		}
 		return reason(l.Ended)
@@ -382,7 +387,8 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 	}
 }
 
-// await waits for one of them for as long as Release waits for its answer, and reports whether it came.
+// await waits until one of the channels is closed, at most PatienceToRelease. It reports whether
+// one was closed.
 func (e *Engine) await(one, other <-chan struct{}) bool {
 	select {
 	case <-one:

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// host does what the process wants done. The mutex is held.
+// host implements machine.Host. Its methods are called under the mutex.
 type host struct{ *Engine }
 
 func (h host) Send(r *machine.Request) {
@@ -26,7 +26,7 @@ func (h host) Send(r *machine.Request) {
 		ctx = h.bounds.Attempt(h.ctx, r.Sent, r.Attempt)
 	}
 	if n := len(r.Parts); n > 0 {
-		h.inflight += n - 1 // all of them come back
+		h.inflight += n - 1 // handOut handles the answer of each part
 	}
 	h.outbox = append(h.outbox, sending{r, ctx})
 }
@@ -51,7 +51,7 @@ func (h host) Done(what any) {
 	}
 }
 
-// Note passes an event on, with its time.
+// Note adds the time to an event and passes it on.
 func (h host) Note(n machine.Event) {
 	if h.Settings.Note == nil {
 		return
@@ -63,16 +63,15 @@ func (h host) Note(n machine.Event) {
 	h.Settings.Note(n, at)
 }
 
-// Warn logs outside the mutex and outside the loop: the handler is the user's
-// code.
+// Warn logs in a goroutine without the mutex, because the handler is code of the user.
 func (h host) Warn(message string, about ...any) {
 	h.afterUnlock = append(h.afterUnlock, func() { go h.Logger.Warn(message, about...) })
 }
 
-// Ended ends the contexts of a turn outside the mutex, and the channel at once.
+// Ended closes the channel of a turn at once, and ends its contexts after the mutex is released.
 func (h host) Ended(u *machine.Turn) {
 	if k := u.Local.Kind; k.Shared() {
-		delete(h.waits, k) // see Shrink, which waits for the turn, too
+		delete(h.waits, k) // Shrink also waits for the end of the turn
 	}
 	w := h.watched[u]
 	if w == nil {
@@ -83,7 +82,7 @@ func (h host) Ended(u *machine.Turn) {
 		close(w.done)
 	}
 	if enders := w.enders; len(enders) > 0 {
-		w.enders = nil // a context that ends takes itself out
+		w.enders = nil // a context that ends calls forget, see Watch
 		ended := u.Ended.Load()
 		h.afterUnlock = append(h.afterUnlock, func() {
 			for x := range enders {
@@ -93,7 +92,8 @@ func (h host) Ended(u *machine.Turn) {
 	}
 }
 
-// ShowDetails is called with each grant and each place in a queue.
+// ShowDetails writes the process details, at most once every details.Every, and again while a
+// name is in use. The process calls it at each turn and each place in a queue.
 func (h host) ShowDetails() {
 	if h.details == nil || h.detailsWritten || h.process.Closed {
 		return
@@ -115,17 +115,17 @@ func (h host) writeDetails() {
 	}
 }
 
-// watch has the waits for the end of a turn.
+// watch has the channel and the Enders that wait for the end of a turn.
 type watch struct {
-	done   chan struct{} // made when somebody asks
-	keeps  any           // stays reachable until the end, because a channel can keep nothing alive
+	done   chan struct{} // made by whenDone
+	keeps  any           // see Done: a channel does not keep a Client alive
 	enders map[Ender]struct{}
 }
 
-// Ender gets how a turn has ended. The mutex is not held then.
+// Ender gets the end of a turn. End is called without the mutex.
 type Ender interface{ End(ended *machine.Ending) }
 
-// whenDone is closed when the turn is over.
+// whenDone returns a channel that is closed when the turn ends.
 func (w *watch) whenDone() <-chan struct{} {
 	if w.done == nil {
 		w.done = make(chan struct{})
@@ -133,7 +133,7 @@ func (w *watch) whenDone() <-chan struct{} {
 	return w.done
 }
 
-// keeper is the engine's part of a subscription.
+// keeper connects a subscription in Redis with its machine.Subscriber.
 type keeper struct {
 	*subscription.Keeper
 	e *Engine
@@ -160,8 +160,8 @@ func (h host) Unlisten(s *machine.Subscriber) {
 }
 
 // lock locks the mutex for a change of the subscription, and unlock unlocks it. In a Cluster
-// thousands may end at once. The mutex is handed on in the order of the requests, so a caller
-// would wait for all of them: one at a time asks for it.
+// thousands of subscriptions may break at once. The mutex serves in the order of the requests, so
+// a caller would wait for all of them. The turnstile lets one at a time wait for the mutex.
 func (k *keeper) lock() {
 	k.e.turnstile.Lock()
 	k.e.mu.Lock()
@@ -169,7 +169,7 @@ func (k *keeper) lock() {
 
 func (k *keeper) unlock() {
 	after := k.e.unlockAndSend()
-	runtime.Gosched() // the next in the turnstile would run before a caller that the mutex has woken
+	runtime.Gosched() // else the next in the turnstile would run before a caller that the mutex has woken
 	k.e.turnstile.Unlock()
 	for _, f := range after {
 		f()
@@ -207,8 +207,8 @@ func (k *keeper) Pushed(attempt int, payload string) {
 	k.s.OnPush(attempt, m, k.e.clock.Now())
 }
 
-// observerGroup is the observers of one election in this Client, and the one
-// subscription that they share. Guarded by the engine's mutex.
+// observerGroup has the observers of one election in this Client, and the one subscription that
+// they share. The engine's mutex guards it.
 type observerGroup struct {
 	e        *Engine
 	keep     *subscription.Keeper
@@ -225,8 +225,8 @@ func (a *observerGroup) notify() {
 	}
 }
 
-// Began, Confirmed, Broke and Pushed are the methods of a Listener. After each of them the
-// observers look at Redis. The text of a message does not matter, anybody may publish there.
+// Began, Confirmed, Broke and Pushed implement subscription.Listener. After the last three the
+// observers poll Redis. The text of a push is ignored, because anybody may publish it.
 func (a *observerGroup) Began() int { return 0 }
 
 func (a *observerGroup) Confirmed() { a.stir(func() { a.up = true }) }

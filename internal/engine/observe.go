@@ -10,8 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Observe yields the leader of an election, and then each change, until ctx ends or yield returns false.
-// It yields an error, and asks again; a *machine.BadName or wire.ErrClosed is the last.
+// Observe yields the leader of an election, and then each change, until ctx ends or yield returns
+// false. It yields an error and then asks again. After a *machine.BadName or wire.ErrClosed it
+// returns.
 func (e *Engine) Observe(ctx context.Context, name string, yield func(election.Leader, error) bool) {
 	k, err := e.OpenKeys(name)
 	if err != nil {
@@ -53,7 +54,7 @@ func (e *Engine) Leader(ctx context.Context, name string) (election.Leader, erro
 	return view.Leader, err
 }
 
-// observePause is how long an observer trusts to announcements.
+// observePause returns how long an observer waits for an announcement before it polls.
 func (e *Engine) observePause(k *keyspace.Keys, seen *election.Sight) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,8 +62,8 @@ func (e *Engine) observePause(k *keyspace.Keys, seen *election.Sight) time.Durat
 	return seen.Pause(a != nil && a.up, e.process.Jitter)
 }
 
-// observe notifies a channel each time that an election may have changed, until leave is
-// called. Without pushes nobody announces.
+// observe notifies a channel each time that an election may have changed, until leave is called.
+// On a quorum it does nothing, because there are no announcements.
 func (e *Engine) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
 	if !e.Queue {
 		return func() {}

@@ -19,26 +19,25 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// quorum is the host of a process whose names are locked on a quorum. What the process sends it
-// takes to the nodes: what is asked of them, and which must have answered, is decided in its
-// ballot. Guarded by the engine's mutex.
+// quorum is the Host of a process whose names are locked on a quorum. Its ballot decides which
+// calls each node gets, and when enough nodes have answered. The engine's mutex guards it.
 type quorum struct {
-	machine.Host // for all else
+	machine.Host // for all methods except Send and NotBefore
 	e            *Engine
 	nodes        []*node
 	ballot       *ballot.Ballot
-	timer        clock.Timer // of what is due in the ballot
+	timer        clock.Timer // fires when the ballot has something to do
 }
 
-// node is one master of a quorum. Guarded by the engine's mutex, except openCalls.
+// node is one master of a quorum. The engine's mutex guards it, except openCalls.
 type node struct {
 	quorum    *quorum
 	number    int
 	store     driver.Store
-	openCalls atomic.Int64 // calls in the driver
+	openCalls atomic.Int64 // calls that the driver has not returned from
 }
 
-// newQuorum makes an engine one of a quorum.
+// newQuorum makes e the engine of a quorum.
 func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	q := &quorum{Host: e.process.Host, e: e}
 	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: e.process.Attempt(), Random: e.process.Jitter}, nodesHost{q})
@@ -51,7 +50,8 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	return q
 }
 
-// Send asks the ballot. It answers each try in time, so the process itself gives none up.
+// Send asks the ballot, which answers each lock in time. So the Attempt of a lock is set to an
+// hour: the process itself gives up none.
 func (q *quorum) Send(r *machine.Request) {
 	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Local), Sent: r.Sent, Attempt: r.Attempt, For: r}
 	r.Unsent = false
@@ -97,21 +97,18 @@ func (q *quorum) arm(now clock.Instant) {
 	q.e.process.Schedule.Stop(&q.timer)
 }
 
-// nodesHost does what the ballot wants done.
+// nodesHost implements ballot.Host.
 type nodesHost struct{ *quorum }
 
-// Send implements ballot.Host.
 func (q nodesHost) Send(c *ballot.Call) {
 	q.Host.Send(&machine.Request{Call: c.Call, Part: c, Sent: c.Sent, Attempt: c.Attempt})
 }
 
-// Answer implements ballot.Host.
 func (nodesHost) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
 	r := asked.For.(*machine.Request)
 	r.OnAnswer(r, a, err, now)
 }
 
-// Failed implements ballot.Host.
 func (q nodesHost) Failed(name string, c *ballot.Call, err error) {
 	q.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", name, "script", c.Script.Name, "error", err)
 }
@@ -124,9 +121,10 @@ func (q *quorum) close(now clock.Instant) { q.ballot.Close(now) }
 
 func (q *quorum) awaited(waited time.Duration) int { return q.ballot.Busy(waited) }
 
-// runCleanups makes what Close has to do on each node, side by side: what the ballot says is owed. It
-// returns when a majority has and the others had their time for it, or ctx ends: what stays
-// behind on a minority would keep the name from a quorum that lacks another node, for a ttl.
+// runCleanups sends each node the calls that the ballot owes it, to all nodes in parallel. It
+// returns when a majority has confirmed and the other nodes have had their closeGrace, or when
+// ctx ends. State that stays on a minority would block the name for a ttl while another node is
+// down.
 func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 	type outcome struct {
 		node int
@@ -169,9 +167,9 @@ func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 	return err
 }
 
-// closeGrace is how long Close waits for these nodes when a majority has confirmed. For one that is
-// silent it has 20 ms: enough to send what that node is owed, because what is not sent when
-// Close returns is never sent.
+// closeGrace returns how long Close waits for these nodes after a majority has confirmed. A
+// silent node gets longestRemoval, enough to send its calls: calls that are not sent before Close
+// returns are never sent.
 func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
@@ -181,8 +179,8 @@ func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
 	return longest
 }
 
-// answered: a quorum has nodes that fail and nodes that answer all the time, so an error says nothing
-// about the others.
+// answered passes the answer to the ballot. An error does not set NetFailed, because it says
+// nothing about the other nodes.
 func (q *quorum) answered(r *machine.Request, a wire.Answer, err error) {
 	now := q.e.clock.Exact()
 	if err == nil {
@@ -202,7 +200,7 @@ func (q *quorum) evalAll(ctx context.Context, requests []*machine.Request, calls
 	return q.nodes[requests[0].Part.Node].evalAll(ctx, calls)
 }
 
-// eval runs a call. A node that hangs must not collect goroutines.
+// eval runs a call. It sends nothing to a node that hangs, so that goroutines do not pile up.
 func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	defer n.openCalls.Add(-1)
 	if n.hangs() {
@@ -211,7 +209,7 @@ func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	return n.store.Eval(ctx, call)
 }
 
-// evalAll is eval for calls that travel together.
+// evalAll is eval for the calls of a pipeline.
 func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	defer n.openCalls.Add(-1)
 	if n.hangs() {
@@ -220,13 +218,13 @@ func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result
 	return n.store.EvalAll(ctx, calls)
 }
 
-// hangs counts one more call in the driver, and reports whether too many hang there to begin
-// it.
+// hangs counts one more call in the driver. It reports whether the node is silent and has too
+// many calls in the driver.
 func (n *node) hangs() bool {
 	return n.openCalls.Add(1) > ballot.MostCalls && n.quorum.ballot.Silent(n.number)
 }
 
-// leader returns the leader that a majority of the nodes has, if there is one.
+// leader returns the leader on which a majority of the nodes agrees, if there is one.
 func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys, _ time.Duration) (election.View, error) {
 	e, need := q.e, q.ballot.Need()
 	ctx, cancel := context.WithTimeout(callers, e.Patience())

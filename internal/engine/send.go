@@ -14,16 +14,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// batch is how many calls do travel together: in a Cluster WAIT is for one
-// server alone.
-func (e *Engine) batch() int {
+// perPipeline returns how many calls may share a pipeline. It is 1 in a Cluster with
+// WaitReplicas, because WAIT is for one server.
+func (e *Engine) perPipeline() int {
 	if e.WaitReplicas > 0 && e.Sharded {
 		return 1
 	}
 	return call.PerPipeline
 }
 
-// sending is a request that goes out alone.
+// sending is a request that is sent alone.
 type sending struct {
 	*machine.Request
 	ctx context.Context // bounds the attempt; nil: perform makes one
@@ -50,11 +50,10 @@ func (e *Engine) perform(s sending) {
 	e.unlock()
 }
 
-// worker performs a request, and then others: a fresh goroutine's stack grows
-// several times on the way into a client library, which costs more than to keep
-// a few.
+// worker sends a request, and then further ones. A new goroutine grows its stack several times
+// inside a client library. It costs less to keep a few idle workers.
 func (e *Engine) worker(s sending) {
-	const most = 16 // idle
+	const most = 16 // idle workers
 	for {
 		e.perform(s)
 		if e.idle.Add(1) > most {
@@ -70,12 +69,13 @@ func (e *Engine) worker(s sending) {
 	}
 }
 
-// acknowledges reports whether replicas are to acknowledge a request: a renewal.
+// acknowledges reports whether replicas must acknowledge a request. Only renewals need that.
 func (e *Engine) acknowledges(r *machine.Request) bool {
 	return e.WaitReplicas > 0 && machine.Renews(r.Call.Script)
 }
 
-// performAll sends requests in one pipeline, and counts it in underWay.
+// performAll sends requests in one pipeline and handles their answers. underWay is the counter in
+// which the pipeline counts.
 func (e *Engine) performAll(requests []*machine.Request, underWay *int) {
 	results := e.evalAll(requests)
 	e.mu.Lock()
@@ -98,7 +98,8 @@ func (e *Engine) evalAll(requests []*machine.Request) []driver.Result {
 	return e.servers.evalAll(ctx, requests, calls)
 }
 
-// handOut hands the answer of a request to those that it carries.
+// handOut handles the answer of a request. If the request carries others, each gets its share of
+// the answer.
 func (e *Engine) handOut(r *machine.Request, all driver.Result) {
 	if len(r.Parts) == 0 {
 		e.handleAnswer(r, all.Reply, all.Err)
@@ -119,16 +120,16 @@ func (e *Engine) handleAnswer(r *machine.Request, reply []string, err error) {
 	e.servers.answered(r, a, err)
 }
 
-// pipelines bounds how many are under way. Requests that a server is too slow
-// for must wait here. Otherwise they are given up and sent again, the server executes both,
-// and in the end none is in time.
-const pipelines = 128
+// maxPipelines bounds the pipelines of renewals under way. If a server is too slow, further
+// renewals wait here. Otherwise they would be given up and sent again, the server would execute
+// both, and in the end all would be late.
+const maxPipelines = 128
 
-// sendRenewals sends as many of the renewals as may be under way. Their lives
-// begin now.
+// sendRenewals sends renewals while fewer than maxPipelines are under way. Their ttl counts from
+// now.
 func (e *Engine) sendRenewals() {
-	for e.pipelines < pipelines && len(e.renewals) > 0 && !e.process.Closed {
-		n := min(e.batch(), len(e.renewals))
+	for e.pipelines < maxPipelines && len(e.renewals) > 0 && !e.process.Closed {
+		n := min(e.perPipeline(), len(e.renewals))
 		now := e.clock.Now()
 		batch := slices.DeleteFunc(e.renewals[:n:n], func(r *machine.Request) bool { return !r.MarkSent(now) })
 		e.renewals = e.renewals[n:]
@@ -144,8 +145,8 @@ func (e *Engine) sendRenewals() {
 	}
 }
 
-// delay makes a request wait for others, if enough are under way. Else it is sent
-// now.
+// delay puts a request into its batcher and returns true, if enough requests are under way.
+// Otherwise it returns false, and the caller sends the request now.
 func (e *Engine) delay(r *machine.Request) bool {
 	b := e.servers.batcher(r)
 	if b == nil {
@@ -162,15 +163,14 @@ func (e *Engine) delay(r *machine.Request) bool {
 	return true
 }
 
-// sendDelayed sends the requests that wait for a server while fewer than underWay are under way
-// to it.
+// sendDelayed sends the requests of each batcher that has fewer than underWay under way.
 func (e *Engine) sendDelayed(underWay int) {
 	for _, b := range e.batchers {
 		e.sendBatches(b, underWay)
 	}
 }
 
-// newBatcher makes one whose timer sends what has waited long enough.
+// newBatcher makes a batcher. Its timer sends all that waits in it.
 func (e *Engine) newBatcher() *batcher {
 	b := &batcher{}
 	b.timer = clock.Timer{Fire: func(clock.Instant) { e.sendBatches(b, math.MaxInt) }}
@@ -198,7 +198,7 @@ func (e *Engine) sendBatches(b *batcher, underWay int) {
 	}
 }
 
-// dropDelayed forgets what waits: it was never sent.
+// dropDelayed drops the requests that wait in a batcher and were never sent.
 func (e *Engine) dropDelayed() {
 	for _, b := range e.batchers {
 		for _, r := range b.requests {
@@ -210,8 +210,8 @@ func (e *Engine) dropDelayed() {
 	}
 }
 
-// performBatch sends requests; one script does the batch among them. It counts as one request
-// under way.
+// performBatch sends one script for the batch, and the rest one by one, in one pipeline. It
+// counts as one request under way.
 func (e *Engine) performBatch(b *batcher, batch, rest []*machine.Request) {
 	carrier := &machine.Request{Call: batchCall(batch), Attempt: batch[0].Attempt, Parts: batch}
 	requests := append([]*machine.Request{carrier}, rest...)

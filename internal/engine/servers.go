@@ -14,23 +14,23 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// servers is what differs for the engine between one master and the nodes of a quorum. To the
-// process the nodes are one server without a queue.
+// servers has the differences between one master and the nodes of a quorum. For the process,
+// these nodes are one server without a queue.
 type servers interface {
-	// batcher returns where a request may wait for others; nil: nowhere. The mutex is held.
+	// batcher returns the batcher of a request; nil: the request never waits for others. The mutex is held.
 	batcher(r *machine.Request) *batcher
-	// eval sends a request, and evalAll those that travel together; calls are theirs.
+	// eval sends a request. evalAll sends the calls of several requests in one pipeline.
 	eval(ctx context.Context, r *machine.Request) ([]string, error)
 	evalAll(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result
-	// answered takes what came back. The mutex is held.
+	// answered takes the answer to a request, or the error. The mutex is held.
 	answered(r *machine.Request, a wire.Answer, err error)
 	// dropped takes a request that was not sent before Close. The mutex is held.
 	dropped(r *machine.Request)
-	// close ends what is decided here. The mutex is held.
+	// close ends the ballot of a quorum. The mutex is held.
 	close(now clock.Instant)
-	// awaited returns how many answers Close still waits for, after a while. The mutex is held.
+	// awaited returns for how many answers Close still has to wait. waited is the time so far. The mutex is held.
 	awaited(waited time.Duration) int
-	// runCleanups makes the calls of Close.
+	// runCleanups sends the cleanups of Close.
 	runCleanups(ctx context.Context, calls []driver.Call) error
 	// leader asks for the leader of an election.
 	leader(ctx context.Context, name string, k *keyspace.Keys, limit time.Duration) (election.View, error)
@@ -39,8 +39,9 @@ type servers interface {
 // master is one master, or a Cluster.
 type master struct{ e *Engine }
 
-// batcher: in a Cluster a pipeline is as slow as its slowest server; a renewal goes by its own rules, see
-// host.Send and sendRenewals; and one for several names is many already.
+// batcher returns nil in three cases. In a Cluster a pipeline is as slow as its slowest server.
+// Renewals have their own pipelines, see sendRenewals. A request with Parts is several requests
+// already.
 func (m master) batcher(r *machine.Request) *batcher {
 	if m.e.Sharded || machine.Renews(r.Call.Script) || len(r.Parts) > 0 {
 		return nil
@@ -71,7 +72,7 @@ func (m master) evalAll(ctx context.Context, requests []*machine.Request, calls 
 func (m master) answered(r *machine.Request, a wire.Answer, err error) {
 	now := m.e.clock.Now()
 	if machine.Renews(r.Call.Script) || a.Word == "not held" {
-		now = m.e.clock.Exact() // exact: a lease that Err calls lost is not prolonged
+		now = m.e.clock.Exact() // Err reads the exact clock, too: a lease that it reported as lost is not prolonged
 	}
 	m.e.process.HandleAnswer(r, a, err, now)
 }

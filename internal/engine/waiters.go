@@ -6,15 +6,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
-// pending is a call that waits: a waiter of the process, and its channel, which takes one. A Release
+// pending is a waiting call: a waiter of the process, and a channel for its one outcome. Release
 // uses only the channel.
 type pending struct {
 	machine.Waiter
 	ready chan machine.Outcome
 }
 
-// waiters is a pool of these, for their channels. Each engine has its own: a channel made inside a
-// testing/synctest bubble must not leave it.
+// waiters is a pool of pending calls, so that their channels are reused. Each engine has its own:
+// a channel made inside a testing/synctest bubble must not leave it.
 type waiters struct{ pool sync.Pool }
 
 func (p *waiters) get(try bool) *pending {
@@ -27,7 +27,7 @@ func (p *waiters) get(try bool) *pending {
 	return w
 }
 
-// put takes one back that has left the local queue and has its outcome.
+// put takes back a pending call that has left the local queue and has its outcome.
 func (p *waiters) put(w *pending) {
 	w.Waiter = machine.Waiter{Call: w}
 	p.pool.Put(w)

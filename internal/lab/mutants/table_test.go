@@ -233,5 +233,5 @@ var mutants = []mutant{
 	{guard: "an idle tenure is not kept without a subscription", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleSubscribedBeforeItWaits",
 		edits: []string{"(n.waiters.n > 0 || t.lingerUntil > 0)", "(n.waiters.n > 0)"}},
 	{guard: "pipelines are bounded", file: "internal/engine/send.go", pkg: ".", name: "TestPipelinesAreBounded",
-		edits: []string{"e.pipelines < pipelines && ", ""}},
+		edits: []string{"e.pipelines < maxPipelines && ", ""}},
 }
