@@ -21,14 +21,14 @@ import (
 // for each process: callers of one Client that wait for the same name share one place
 // in Redis.
 type Client struct {
-	// The engine does not know the Client, so that one that is dropped without
-	// Close can be noticed.
+	// The engine does not refer to the Client. So the garbage collector notices a
+	// Client that is dropped without Close.
 	engine  *engine.Engine
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
 	closed  atomic.Bool
 	guarded guarded.Scripts
-	front   any // of a quorum: the QuorumClient that the program got; it lives as long as the Client
+	front   any // the QuorumClient of a quorum, which lives as long as the Client; else nil
 }
 
 // New returns a Client that locks names in store. It does not connect: the first call
@@ -69,17 +69,17 @@ func newClient(v Options, store driver.Store, start func(engine.Settings) *engin
 	if c.events != nil {
 		go c.events.deliver(v.OnEvent, c.engine.Stopped)
 	}
-	if !clock.InBubble() { // nothing outside may touch the channels of a bubble
+	if !clock.InBubble() { // a cleanup runs outside the bubble and must not use its channels
 		runtime.AddCleanup(c, dropped, c.engine)
 	}
 	return c
 }
 
-// dropped runs when a Client was garbage-collected.
+// dropped runs when a Client has been garbage-collected.
 func dropped(e *engine.Engine) {
 	if !e.Closed() {
 		e.Logger.Warn("holdfast: a Client was dropped without Close; closing it now", slog.String("owner", e.Owner))
-		go e.Close() // nobody is left to return its error to; it logs
+		go e.Close() // Close logs its error: no caller is left to get it
 	}
 }
 
@@ -90,7 +90,7 @@ func (c *Client) Owner() string { return c.engine.Owner }
 // package admin.
 func (c *Client) ID() string { return keyspace.HashClient(c.engine.ClientID) }
 
-// Prefix returns what stands before every name and makes its key, see [Options.Prefix].
+// Prefix returns the prefix of the keys of all names, see [Options.Prefix].
 func (c *Client) Prefix() string { return c.engine.Prefix }
 
 // TTL returns [Options.TTL].
@@ -117,7 +117,7 @@ func (c *Client) Store() driver.Store { return c.store }
 // places in queues stay too. They do not delay other waiters after the connection of
 // the program is closed.
 func (c *Client) Close() error {
-	first := !c.closed.Swap(true) // before leases are lost: OnEvent may call Close then
+	first := !c.closed.Swap(true) // set before leases end: OnEvent may call Close then
 	err := c.engine.Close()
 	if first {
 		c.events.await()
@@ -125,14 +125,14 @@ func (c *Client) Close() error {
 	return err
 }
 
-// openKeys are the keys of a name that the Client is asked about: of one that is closed no
-// more. A call that has begun gets its answer.
+// openKeys returns the keys of a name. It returns an error if the Client is closed or
+// the name cannot be a key.
 func (c *Client) openKeys(name string) (*keyspace.Keys, error) {
 	k, err := c.engine.OpenKeys(name)
 	return k, publicError(err)
 }
 
-// lacks returns the error of what a quorum can't do, or nil.
+// lacks returns an error on a quorum, which does not support what; else nil.
 func (c *Client) lacks(name, what string) error {
 	if c.engine.Queue {
 		return nil

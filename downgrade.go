@@ -36,7 +36,7 @@ func (l *Lease) Keep(n int) error {
 	return l.shrink("Keep", keyspace.Permits, int64(n))
 }
 
-// shrink makes the part of the name that the lease takes smaller.
+// shrink reduces the weight of the lease.
 func (l *Lease) shrink(what string, letter byte, weight int64) error {
 	err := l.client.engine.Shrink(l.turn, letter, weight)
 	if k, ok := err.(*engine.OtherKind); ok { //nolint:errorlint // never wrapped

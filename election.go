@@ -60,8 +60,8 @@ func (e *ValueError) Error() string {
 // Unwrap returns [ErrValue].
 func (e *ValueError) Unwrap() error { return ErrValue }
 
-// checkValue refuses what keyspace.CleanOwner would change: half an address is worse
-// than none.
+// checkValue refuses a value that keyspace.CleanOwner would change: half an address is
+// worse than none.
 func checkValue(value string) error {
 	switch {
 	case len(value) > MaxValue:
@@ -113,7 +113,7 @@ func (l Leader) None() bool { return l.Hash == "" }
 // Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or the error of
 // ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
-	defer runtime.KeepAlive(e.client) // or it might be closed for want of use
+	defer runtime.KeepAlive(e.client) // else the garbage collector may close it during the call
 	leader, err := e.client.engine.Leader(ctx, e.name)
 	return Leader(leader), publicError(err)
 }
@@ -137,7 +137,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 // announcement, as a Mutex. The observers of an election in one Client share a subscription.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
-		defer runtime.KeepAlive(e.client) // or it might be closed for want of use
+		defer runtime.KeepAlive(e.client) // else the garbage collector may close it during the call
 		e.client.engine.Observe(ctx, e.name, func(l election.Leader, err error) bool { return yield(Leader(l), publicError(err)) })
 	}
 }
@@ -156,7 +156,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 // [driver.ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
-	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
+	defer runtime.KeepAlive(l.client) // else the garbage collector may close it during the call
 	e := l.client.engine
 	value = cmp.Or(value, e.Owner)
 	lacks := l.client.lacks(l.Name(), "Proclaim")
@@ -222,12 +222,12 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 
 const leadBackoff = 100 * time.Millisecond
 
-// worthRetry tells an error of Campaign that may be gone at the next try.
+// worthRetry reports whether Campaign may succeed at the next try after this error.
 func worthRetry(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTooSlow) || errors.Is(err, ErrReplicas)
 }
 
-// term runs f and resigns, also when f panics.
+// term runs f, and resigns when f returns or panics.
 func term(ctx context.Context, lease *Lease, f func(context.Context, *Lease) error) (lost bool, err error) {
 	defer func() {
 		released := lease.Release()

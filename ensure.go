@@ -21,7 +21,7 @@ import (
 // the lease is over. After [ErrUnreachable], [ErrReplicas] or a [driver.ServerError], the
 // lease lasts until its deadline.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
-	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
+	defer runtime.KeepAlive(l.client) // else the garbage collector may close it during the call
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 // a majority. Errors are those of EnsureHeld except [ErrReplicas]. An ErrLost ends the
 // lease.
 func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
-	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
+	defer runtime.KeepAlive(l.client) // else the garbage collector may close it during the call
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 // error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
-	defer runtime.KeepAlive(l.client) // or it might be closed for want of use
+	defer runtime.KeepAlive(l.client) // else the garbage collector may close it during the call
 	n := l.turn.Local
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:
@@ -87,6 +87,6 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 // revoked or stolen is over when Confirm returns. It blocks until Redis has answered, or
 // until ctx ends. It returns the error of ctx, or [ErrClosed]; the leases say the rest.
 func (c *Client) Confirm(ctx context.Context, name string) error {
-	defer runtime.KeepAlive(c) // or it might be closed for want of use
+	defer runtime.KeepAlive(c) // else the garbage collector may close it during the call
 	return c.engine.Confirm(ctx, name)
 }

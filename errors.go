@@ -214,7 +214,8 @@ func (e *TenureError) Error() string {
 	return text + fmt.Sprintf(", but by tenure %s of %s", e.Hash, owner)
 }
 
-// tenureError describes the holder whose value the lock key has.
+// tenureError returns the error for a tenure that does not hold the name. The lock key
+// has value if held is set.
 func tenureError(name, tenure, value string, held bool) *TenureError {
 	e := &TenureError{Name: name, Tenure: tenure, Free: !held}
 	if id, ours := keyspace.ParseID(value); ours {

@@ -93,7 +93,8 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	return nil, wire.Failure(n.Name, ErrUnreachable, err)
 }
 
-// evalRefused tells the guard's words from those of the script and the server.
+// evalRefused converts an error of the guard. It returns errors of the script and of
+// the server as they are.
 func (l *Lease) evalRefused(said driver.ServerError) error {
 	u := l.turn
 	verdict, _ := strings.CutPrefix(string(said), "HOLDFAST ")

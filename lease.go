@@ -47,7 +47,7 @@ func (l *Lease) Token() int64 { return l.turn.Token }
 // Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
 // reads the clock, so its result is correct also after the process was suspended.
 func (l *Lease) Err() error {
-	if l.released.Load() && l.turn.Ended.Load() == nil { // others share it
+	if l.released.Load() && l.turn.Ended.Load() == nil { // other leases share the turn
 		return ErrReleased
 	}
 	return publicError(l.client.engine.Err(l.turn))
@@ -88,7 +88,7 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 func (l *Lease) Context(parent context.Context) context.Context {
 	under := parent
 	if p, ok := parent.(*leaseContext); ok {
-		under = p.Context // p would keep its Client alive for as long as this turn lasts
+		under = p.Context // p would keep its Client alive until this turn ends
 	}
 	ctx, cancel := context.WithCancelCause(under)
 	d := &derivation{cancel: cancel}
@@ -98,8 +98,8 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	return &leaseContext{ctx, parent, l.client, l.turn, d}
 }
 
-// leaseContext remembers its turn, for telling a caller that would wait for
-// itself.
+// leaseContext has the turn to which a context belongs, so that Lock under it can
+// return ErrDeadlock.
 type leaseContext struct {
 	context.Context
 	parent context.Context // what Lease.Context was given
@@ -108,16 +108,17 @@ type leaseContext struct {
 	of     *derivation
 }
 
-// derivation is what the engine knows of a context that ends with its turn.
+// derivation ends one context at the end of its turn. The engine refers to it.
 type derivation struct {
 	cancel context.CancelCauseFunc
-	waited atomic.Pointer[leaseContext] // nil: its channel was not asked for
+	waited atomic.Pointer[leaseContext] // set by Done, so that the engine keeps the context; else nil
 }
 
 // End implements [engine.Ender].
 func (d *derivation) End(ended *machine.Ending) { d.cancel(publicError(ended.Err)) }
 
-// Done is asked for by a caller that waits for the channel and may let go of the context.
+// Done makes the engine keep the context until it ends: a caller may keep only the
+// channel.
 func (c *leaseContext) Done() <-chan struct{} {
 	if c.of.waited.Load() == nil {
 		c.of.waited.Store(c)
@@ -135,7 +136,7 @@ func (c *leaseContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// heldUnder is the turn of a name to which a context belongs, or nil.
+// heldUnder returns the turn of a name to which ctx belongs, or nil.
 func (c *Client) heldUnder(ctx context.Context, name string) *machine.Turn {
 	for {
 		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
@@ -171,7 +172,7 @@ func (l *Lease) Release() error {
 	return l.release(false)
 }
 
-// release is Release. waive gives up what MinHold asks for: nothing was done under the lease.
+// release is Release. waive drops MinHold, because no work was done under the lease.
 func (l *Lease) release(waive bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

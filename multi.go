@@ -74,12 +74,13 @@ func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
 	}
 }
 
-// inOrder locks the names in their order: as many at once as one script takes, and one by
-// one where those are not all to be had at once. ErrLost: one was lost before it had all.
+// inOrder locks the names in their order: up to maxGroup at once, or one by one if one
+// script cannot lock these. It returns ErrLost if a name was lost before all were
+// locked.
 func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 	all := &MultiLease{}
-	under, done := ctx, func() {} // ends too when one of those that we have is lost
-	defer func() { done() }()     // or the turns would keep the Client of a MultiLease that is dropped
+	under, done := ctx, func() {} // also ends when one of the leases is lost
+	defer func() { done() }()     // else the turns would keep the Client of a dropped MultiLease alive
 	add := func(leases ...*Lease) {
 		if len(all.leases) == 0 {
 			under, done = context.WithCancel(ctx)
@@ -111,7 +112,8 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 	return all.whole()
 }
 
-// atOnce locks names by one script, if none is held. ErrOneByOne: that can't be.
+// atOnce locks names by one script, if none is held. It returns machine.ErrOneByOne if
+// one script cannot lock them.
 func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try bool) ([]*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -128,8 +130,9 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 	return got.leases, nil
 }
 
-// giveUp gives back what an attempt has got, and says why it goes no further: one of those
-// was lost, or err. If the caller's ctx has ended, it is that error.
+// giveUp releases the leases of a failed attempt and returns its error. That is the
+// loss of a lease, or err. If the end of the caller's ctx has caused err, it is the
+// error of ctx.
 func (l *MultiLease) giveUp(ctx, under context.Context, c *Client, err error) error {
 	lost := l.lost()
 	l.giveBack(l, err)
@@ -139,13 +142,13 @@ func (l *MultiLease) giveUp(ctx, under context.Context, c *Client, err error) er
 	switch own := ctx.Err(); {
 	case own == nil && lost != nil:
 		return lost
-	case own != nil && errors.Is(err, under.Err()): // both ended: the caller's is what it knows of
+	case own != nil && errors.Is(err, under.Err()): // the caller does not know under
 		return own
 	}
 	return err
 }
 
-// whole is the lease of all names, if none of them was lost meanwhile.
+// whole returns the lease of all names, or the loss of one of them.
 func (l *MultiLease) whole() (*MultiLease, error) {
 	if lost := l.lost(); lost != nil {
 		l.giveBack(l, lost)
@@ -155,7 +158,7 @@ func (l *MultiLease) whole() (*MultiLease, error) {
 	return l, nil
 }
 
-// check says what is wrong before anything is locked.
+// check returns an error for bad names and for a deadlock, before anything is locked.
 func (m *Multi) check(ctx context.Context, try bool) error {
 	if len(m.names) == 0 {
 		return &NameError{"", "is missing: Multi needs at least one name"}
@@ -184,7 +187,7 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *Multi
 // name is over. The other names stay held until Release.
 type MultiLease struct {
 	leases   []*Lease        // in the order of the names
-	removals engine.Removals // of an attempt that goes no further
+	removals engine.Removals // of a failed attempt
 	over     context.Context
 
 	once   sync.Once // a second Release waits for the first
@@ -283,7 +286,7 @@ func (l *MultiLease) Release() error {
 
 func (l *MultiLease) release() error { return l.each((*Lease).Release) }
 
-// each does something with all leases, side by side, and joins the errors.
+// each calls do for all leases in parallel, and joins the errors.
 func (l *MultiLease) each(do func(*Lease) error) error {
 	results := make([]error, len(l.leases))
 	var running sync.WaitGroup
@@ -294,17 +297,18 @@ func (l *MultiLease) each(do func(*Lease) error) error {
 	return errors.Join(results...)
 }
 
-// giveBack gives back what an attempt got that goes no further, because of err: a try
-// that found a name held waits for that, others only where their context has ended.
+// giveBack releases the leases that a failed attempt got. After ErrHeld it waits for
+// the releases. After other errors it releases in the background; giveUp waits for that
+// if the context has ended.
 func (l *MultiLease) giveBack(got *MultiLease, err error) {
 	switch {
 	case errors.Is(err, ErrHeld):
-		_ = got.release() // what is not answered is repeated in the background
+		_ = got.release() // a release without an answer is repeated in the background
 	case len(got.leases) > 0:
 		l.removals.Add(got.release)
 	}
 }
 
-// maxGroup bounds the names of one script: with 100 it keeps a server for
-// less than 2 ms.
+// maxGroup is the largest number of names for one script. 100 names keep a server busy
+// for less than 2 ms.
 const maxGroup = 100

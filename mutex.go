@@ -69,7 +69,7 @@ type Mutex struct {
 
 	client   *Client
 	name     string
-	removals *engine.Removals // of a Multi, which waits for all of them together
+	removals *engine.Removals // of a Multi, which waits for the removals of all its names together
 	kind     *machine.Kind    // of an Election, a Semaphore or an RWMutex; else nil
 }
 
@@ -97,8 +97,8 @@ func (m *Mutex) Name() string { return m.name }
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
 // TryLock is Lock without waiting for a holder. If the name is held or has earlier
-// waiters, it returns a [*HeldError]. It does so also if ctx belongs to a lease of the
-// same name. ctx limits the wait for Redis. Other errors are those of Lock.
+// waiters, it returns a [*HeldError], also if ctx belongs to a lease of the same name.
+// ctx limits the wait for Redis. Other errors are those of Lock.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
@@ -108,7 +108,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	further := try && m.kind != nil && m.kind.Shared() // a try waits for nobody: it may get a further part
+	further := try && m.kind != nil && m.kind.Shared() // a try never waits, so it can get a further part without a deadlock
 	if held := m.client.heldUnder(ctx, m.name); held != nil && !further && (m.Reentrant || m.client.engine.Err(held) == nil) {
 		return m.again(ctx, held, try)
 	}
@@ -119,12 +119,12 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	return m.client.lock(ctx, m.asked(k, try))
 }
 
-// asked is what a call of this Mutex asks the engine for.
+// asked returns what the engine needs for a call of this Mutex.
 func (m *Mutex) asked(k *machine.Kind, try bool) engine.Lock {
 	return engine.Lock{Name: m.name, Kind: k, Try: try, MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace, Removals: m.removals}
 }
 
-// again is a Lock under the context of a lease of this very name.
+// again locks the name under the context of a lease of the same name.
 func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, error) {
 	c := m.client
 	over := c.engine.Err(u)
@@ -147,8 +147,7 @@ func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, e
 	return &Lease{turn: u, client: c}, nil
 }
 
-// underEnded is the error of a call under the context of a lease that is over: the
-// context has ended, or does so in this moment.
+// underEnded returns the error of a call under the context of a lease that has ended.
 func underEnded(cause error) error {
 	return fmt.Errorf("holdfast: the context belongs to a lease that has ended: %w: %w", context.Canceled, publicError(cause))
 }
@@ -158,7 +157,7 @@ type Locker interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
-// lockFunc is a Locker.
+// lockFunc makes a function a Locker.
 type lockFunc func(ctx context.Context) (*Lease, error)
 
 func (f lockFunc) Lock(ctx context.Context) (*Lease, error) { return f(ctx) }
@@ -176,13 +175,13 @@ func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *L
 	return under(ctx, locker.Lock, f)
 }
 
-// hold is what a function can be run under.
+// hold is a *Lease or a *MultiLease.
 type hold interface {
 	Context(parent context.Context) context.Context
 	Release() error
 }
 
-// under runs f while it holds what lock gives.
+// under runs f while it holds the lease that lock returns.
 func under[L hold](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
 	lease, err := lock(ctx)
 	if err != nil {
@@ -192,7 +191,7 @@ func under[L hold](ctx context.Context, lock func(context.Context) (L, error), f
 	return f(lease.Context(ctx), lease)
 }
 
-// joined is err, and also joins another error to it, if that is one.
+// joined returns err, joined with another if that is not nil.
 func joined(err, another error) error {
 	if another == nil {
 		return err
@@ -200,7 +199,8 @@ func joined(err, another error) error {
 	return errors.Join(err, another)
 }
 
-// check panics where a field is a mistake of the program. It returns the error of what a quorum can't do.
+// check panics if a field is out of range. It returns an error if a quorum does not
+// support a field.
 func (m *Mutex) check() error {
 	ttl := cmp.Or(m.TTL, m.client.engine.TTL)
 	checkTTL("Mutex.TTL", ttl)
@@ -217,7 +217,7 @@ func (m *Mutex) check() error {
 	return nil
 }
 
-// ownKind is that of a call with its own tenure.
+// ownKind returns the kind of a call with its own tenure.
 func (m *Mutex) ownKind() *machine.Kind {
 	e := m.client.engine
 	k := e.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), cmp.Or(m.TTL, e.TTL))

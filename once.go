@@ -145,8 +145,8 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	})
 }
 
-// runOnce runs f under a lease and gives that back. Before that note writes down how f ended;
-// again: it does not count as a run.
+// runOnce runs f under a lease and releases the lease. Before the release, note stores
+// how f ended. If again is set, the run does not count.
 func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) error, note func(outcome string, again bool) error) (err error) {
 	outcome, again := "panicked", false
 	defer func() {
@@ -156,25 +156,25 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		err = joined(err, note(once.Clean(outcome), again))
 		err = joined(err, l.release(again))
 	}()
-	if lost := l.Err(); lost != nil { // writing that took too long
+	if lost := l.Err(); lost != nil { // storing the begin took too long
 		outcome, again = once.DidNotRun, true // so there is no cool-down
-		return nil                            // the release says why
+		return nil                            // the release returns the reason
 	}
 	err = f(l.Context(ctx), l)
 	outcome, again = outcomeOf(err, causeOf(l.Err()) == Closed)
 	return err
 }
 
-// noteThatItDidNotRun corrects a record after a begin that was not answered. That begin may
-// still run, so it is sent again first: a late one then writes nothing.
+// noteThatItDidNotRun corrects the record after a Begin without an answer. That Begin
+// may still run, so Begin is sent again first: then the late one writes nothing.
 func (l *Lease) noteThatItDidNotRun(ctx context.Context, book *once.Book) {
 	if book.Begin(ctx, l.Token(), l.client.engine.Owner) == nil {
 		_ = book.End(ctx, l.Token(), once.DidNotRun)
 	}
 }
 
-// outcomeOf is for the record; again: the run does not count. It does after Close, which
-// has started the cool-down by then.
+// outcomeOf returns the outcome for the record. If again is set, the run does not
+// count. After Close each run counts, because Close has started the cool-down.
 func outcomeOf(err error, closed bool) (outcome string, again bool) {
 	_, again = errors.AsType[*runAgain](err)
 	switch {
@@ -193,8 +193,8 @@ func causeOf(err error) Cause {
 	return "released"
 }
 
-// book is the record of a name. It retries for as long as Release would wait, also after Close:
-// Close has ended the run that is recorded.
+// book returns the record of a name. Its calls retry for as long as Release waits, also
+// after Close: a run that Close has ended is still recorded.
 func (c *Client) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
 		Name: name, Keys: k, Caller: c.engine.RecordCalls, Patience: max(c.engine.PatienceToRelease(), time.Second), TTL: once.TTLFor(interval),
@@ -241,8 +241,8 @@ func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	return &run, nil
 }
 
-// notDue asks Redis about a name that is held or in cool-down. If Redis does not
-// answer, the refusal has to do.
+// notDue returns the error for a name that is held or in cool-down, with its newest
+// run. If Redis does not answer, the error has only what held says.
 func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 	k, err := keyspace.KeysOf(c.Prefix(), held.Name)
 	if err != nil {
@@ -252,14 +252,14 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 	if seen, err := c.book(held.Name, k, 0).Inspect(ctx); err == nil {
 		now := notDue(held.Name, seen)
 		e.Last = now.Last
-		if now.Owner != "" { // it may have ended meanwhile: this is newer
+		if now.Owner != "" { // the holder may have changed meanwhile
 			e = now
 		}
 	}
 	return e
 }
 
-// notDue describes what Redis says of a name.
+// notDue returns the error for the state of a name in Redis.
 func notDue(name string, s once.State) *NotDueError {
 	e := &NotDueError{Name: name, Running: s.Running, Owner: s.Owner, DueIn: s.DueIn}
 	if s.Last != nil {

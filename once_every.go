@@ -39,8 +39,8 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //
 // Redis finds the tick of a call: the one that is nearest by its own clock. So a call may
 // come up to half a period early or late. If "at" is zero, the first call can be early
-// or late itself. Later calls may then be at most a quarter of a period early or late. The first call for a tick
-// runs f. Other calls do not wait and return a [*NotDueError].
+// or late itself. Later calls may then be at most a quarter of a period early or late.
+// The first call for a tick runs f. Other calls do not wait and return a [*NotDueError].
 //
 //   - If a run takes longer than the period, calls at the ticks in between are not due.
 //   - A tick without a call has no run, also later.
@@ -89,14 +89,14 @@ type onceEveryCall struct {
 	keys   *keyspace.Keys
 	book   *once.Book
 	period time.Duration
-	given  string // phase that the caller gave, in us; empty: the one that is remembered, or from now on
-	phase  string // and the one that is asked for
-	tick   string // in us
-	run    string // tells its record from those of others
+	given  string // phase that the caller gave, in microseconds; empty: the stored one, or one from now on
+	phase  string // phase of tick, in microseconds
+	tick   string // time of the tick to run, in microseconds
+	run    string // random: identifies its record
 }
 
-// begin begins the nearest tick, or says why not. If another call was quicker, it asks
-// Redis once more which one.
+// begin begins the nearest tick, or returns the reason why it cannot. If another call
+// was quicker, it looks for the nearest tick again, 3 times at most.
 func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
 	for tries := 1; ; tries++ {
 		if err := s.findTick(ctx); err != nil {
@@ -116,7 +116,8 @@ func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// findTick asks which tick is the nearest. It is an error if that can't begin.
+// findTick asks Redis for the nearest tick. It returns an error if that tick cannot
+// begin.
 func (s *onceEveryCall) findTick(ctx context.Context) error {
 	t, err := s.book.Nearest(ctx, s.period, s.given)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 	switch last := t.Last; {
 	case t.Another:
 		return &ScheduleError{Name: s.name, Every: last.Every, At: last.Tick, key: s.keys.WithOnce()[1]}
-	case t.Begun || t.Held: // held: it is run still, or locked by another
+	case t.Begun || t.Held: // held: the run goes on, or another client has the name
 		e := notDue(s.name, t.State)
 		e.TickBegun = t.Newest
 		return e
@@ -136,7 +137,7 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 	return nil
 }
 
-// lock takes the name for the tick.
+// lock locks the name for the tick.
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	e := s.c.engine
 	s.run = strconv.FormatUint(e.Random(), 36)
@@ -147,7 +148,7 @@ func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	return s.c.lock(ctx, engine.Lock{Name: s.name, Kind: k, Try: true})
 }
 
-// returnTick gives the tick back where nobody knows whether the lock that failed has begun it.
+// returnTick gives the tick back if a failed lock may have begun it.
 func (s *onceEveryCall) returnTick(ctx context.Context, err error) error {
 	if said, refused := wire.AsServerError(err); err != nil && (!refused || wire.Transient(said)) && !errors.Is(err, ErrClosed) {
 		_ = s.note(context.WithoutCancel(ctx), 0, once.DidNotRun, true)
@@ -155,7 +156,7 @@ func (s *onceEveryCall) returnTick(ctx context.Context, err error) error {
 	return err
 }
 
-// note writes down how the run ended; again: its tick is given back.
+// note stores how the run ended. If again is set, it gives the tick back.
 func (s *onceEveryCall) note(ctx context.Context, token int64, outcome string, again bool) error {
 	back := "0"
 	if again {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultPrefix stands before every name unless [Options.Prefix] is set.
+	// DefaultPrefix is the default of [Options.Prefix].
 	DefaultPrefix = "holdfast:"
 	// NoPrefix as [Options.Prefix] makes the name itself the key, to share locks with
 	// clients of other libraries.
@@ -33,8 +33,8 @@ const (
 // Options are the settings of a [Client]. The zero value of a field, and nil Options,
 // mean the default.
 type Options struct {
-	// Prefix stands before every name and makes its key in Redis. The default is
-	// [DefaultPrefix]; [NoPrefix] means none.
+	// Prefix is put before each name: both together are the lock key in Redis. The
+	// default is [DefaultPrefix]; [NoPrefix] means none.
 	Prefix string
 
 	// TTL is how long a name stays locked in Redis after the last renewal, in whole
@@ -72,9 +72,10 @@ type Options struct {
 	// deadline. So one missing replica stops all locking.
 	WaitReplicas int
 
-	// RepairOrphans sets the expiry of a lock key without expiry to TTL. A waiter does so
-	// if the key did not change for this long. A client of another library can leave such a key between
-	// SETNX and EXPIRE. The default is never, because such a key can be intended.
+	// RepairOrphans makes a waiter repair a lock key that has no expiry and did not change
+	// for this long. The waiter sets its expiry to TTL. A client of another library can
+	// leave such a key between SETNX and EXPIRE. The default is never, because such a key
+	// can be intended.
 	RepairOrphans time.Duration
 
 	// Logger logs problems that no call can return, such as a failed cleanup or a
@@ -87,8 +88,8 @@ type Options struct {
 	OnEvent func(Event)
 }
 
-// withDefaults returns a checked copy. Settings out of range are mistakes in
-// the program: it panics and says what is allowed.
+// withDefaults returns a copy with all defaults. It panics if an option is out of
+// range.
 func (o *Options) withDefaults() Options {
 	var v Options
 	if o != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// publicError is the error that a caller gets for one of the engine, of the process, of a ballot or of an exported hold.
+// publicError converts an error of an internal package to the public error.
 func publicError(err error) error {
 	switch e := err.(type) { //nolint:errorlint // made there, never wrapped but by wire.Failure
 	case nil:
@@ -49,7 +49,7 @@ func publicError(err error) error {
 	return wire.InFailure(err, publicError)
 }
 
-// publicEvent is the event that OnEvent gets for one of the process, with its time.
+// publicEvent converts an event of package machine to the public event.
 func publicEvent(e machine.Event, at time.Time) Event {
 	switch e.What {
 	case machine.Queueing:
@@ -81,14 +81,14 @@ func publicEvent(e machine.Event, at time.Time) Event {
 type eventQueue struct {
 	events  chan Event
 	done    chan struct{} // closed when OnEvent has all
-	dropped atomic.Int64  // events that OnEvent was too slow for, and that no Dropped has counted yet
+	dropped atomic.Int64  // events that were dropped and that no Dropped event has counted yet
 }
 
 func newEventQueue() *eventQueue {
 	return &eventQueue{events: make(chan Event, 1024), done: make(chan struct{})}
 }
 
-// note takes an event of the engine, which calls it for one at a time.
+// note queues an event. The engine calls it under its mutex, so one call at a time.
 func (q *eventQueue) note(e machine.Event, at time.Time) {
 	if n := q.dropped.Load(); n > 0 && q.put(Dropped{int(n)}) {
 		q.dropped.Store(0)
@@ -108,7 +108,7 @@ func (q *eventQueue) put(e Event) bool {
 	}
 }
 
-// deliver calls f with all events that were noted before the end.
+// deliver calls f with all events that were queued before stopped was closed.
 func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
 	defer close(q.done)
 	for {
@@ -128,8 +128,8 @@ func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
 	}
 }
 
-// await waits until OnEvent has all events, so that a program that writes them down is complete when
-// Close returns. It waits a second at most, because OnEvent is the code of the user.
+// await waits until OnEvent has all events, so that a program that stores them has all
+// when Close returns. It waits 1 s at most, because OnEvent is code of the user.
 func (q *eventQueue) await() {
 	if q == nil {
 		return

@@ -67,8 +67,8 @@ func checkSize(size int) {
 // Name returns the name of the semaphore.
 func (s *Semaphore) Name() string { return s.name }
 
-// Size returns the size that this Semaphore asks for: that of [Client.Semaphore] or of
-// its newest Resize. The actual size is in Size of
+// Size returns the size that this Semaphore asks for: the argument of
+// [Client.Semaphore] or of its newest Resize. The actual size is in Size of
 // admin.State.
 func (s *Semaphore) Size() int { return int(s.size.Load()) }
 

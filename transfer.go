@@ -53,7 +53,7 @@ func (l *Lease) Export() (string, error) {
 	if err != nil {
 		return "", publicError(err)
 	}
-	l.released.Store(true) // and result is nil
+	l.released.Store(true) // and l.result is nil: Release returns it
 	x := exported.Hold{
 		Prefix: l.client.Prefix(), Name: l.Name(), ID: u.Tenure.ID, Token: u.Token,
 		Last: given.Last, Leads: given.Leads, Value: given.Value,
@@ -64,7 +64,8 @@ func (l *Lease) Export() (string, error) {
 // ErrExport means that a text is not the complete result of a [Lease.Export].
 var ErrExport = exported.ErrText
 
-// readExport checks a text, and that this Client can do what is asked with it.
+// readExport parses a text and checks that it was exported under the prefix of this
+// Client.
 func (c *Client) readExport(text, what string) (exported.Hold, error) {
 	x, err := exported.Parse(text)
 	switch {
@@ -137,7 +138,7 @@ type ExportedHold struct {
 // prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
 // [driver.ServerError].
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
-	defer runtime.KeepAlive(c) // or it might be closed for want of use
+	defer runtime.KeepAlive(c) // else the garbage collector may close it during the call
 	calls, err := c.exportedCalls(ctx, text, "renewexported")
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 // CheckExported reports the state of a hold that [Lease.Export] gave away, and changes
 // nothing. Its errors are those of [Client.RenewExported] except [ErrReplicas].
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
-	defer runtime.KeepAlive(c) // or it might be closed for want of use
+	defer runtime.KeepAlive(c) // else the garbage collector may close it during the call
 	calls, err := c.exportedCalls(ctx, text, "checkexported")
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 	x := calls.Hold
 	released, err := calls.Release(ctx)
-	if released && x.Leads { // observers poll in time if they do not get this
+	if released && x.Leads { // observers that miss this notice the change when they poll
 		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.engine.Sharded, 0, "")
 		_, _ = c.engine.Calls.Run(ctx, c.engine.Attempt(), announcement)
 	}
