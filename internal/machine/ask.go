@@ -14,7 +14,8 @@ import (
 
 const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
-// ask sends the first lock for an id, or the first that waits.
+// ask sends the first lock of a tenure. If the name was found held, it first opens the
+// subscription.
 func (n *Name) ask(now clock.Instant) {
 	t := n.tenure
 	switch {
@@ -22,7 +23,7 @@ func (n *Name) ask(now clock.Instant) {
 	case t.group != nil:
 		t.group.ask(now)
 	case t.foundHeld && !n.sub.Confirmed && !n.sub.failed:
-		n.sub.open() // and step again when it is confirmed
+		n.sub.open() // OnConfirm calls step again
 	default:
 		n.sendLock(now)
 	}
@@ -37,7 +38,7 @@ func (n *Name) sendLock(now clock.Instant) {
 		s, args = first.Script, append(args, first.Args...)
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
-		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
+		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // arrival: an id that was taken out of the queue gets its old place
 	} else if n.shard != "" || n.Kind.lockArgs != nil {
 		args = append(args, "try", "0", n.shard)
 	}
@@ -82,7 +83,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		return
 	}
 	n.failingSince = 0
-	n.p.cancelStaleID(a.Holder, now) // a failover brought it back
+	n.p.cancelStaleID(a.Holder, now) // a failover has brought the id back
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
@@ -98,7 +99,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "not due":
 		n.answerTries(func() error { return ErrNoLongerDue })
 	case "lost", "revoked", "stolen":
-		n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason}) // it was to be adopted
+		n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
 	case "not held":
 		n.notStolen(a)
 	case "other kind":
@@ -111,9 +112,9 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.step(now)
 }
 
-// lockGranted: the answer to a lock, or to the unlock that queued the id, grants the name.
+// lockGranted handles a grant in the answer to a lock, or to the unlock that queued the id.
 func (n *Name) lockGranted(t *Tenure, r *Request, a wire.Answer, now clock.Instant) {
-	if first := n.Kind.First; first != nil && n.p.tenures[first.Victim.ID] != nil { // it was our own
+	if first := n.Kind.First; first != nil && n.p.tenures[first.Victim.ID] != nil { // this process had the victim
 		n.p.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
 	}
 	n.p.granted(t, grant{
@@ -125,7 +126,7 @@ func (n *Name) lockGranted(t *Tenure, r *Request, a wire.Answer, now clock.Insta
 // givenBack reports whether a lock that was answered may have run after the unlock or the cancel.
 func (t *Tenure) givenBack() bool { return t.phase == releasing || t.phase == ended }
 
-// lockFailed: a lock had no answer, or was answered by an error.
+// lockFailed handles a lock that had no answer, or an error as its answer.
 func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant) {
 	t := r.Tenure
 	_, refused := wire.AsServerError(err)
@@ -141,8 +142,8 @@ func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant)
 	}
 }
 
-// refusedUnwritten: Redis may have refused a lock before its first write. If no other request
-// was sent for the id, Redis does not know it, and no cancel is needed.
+// refusedUnwritten handles an error by which Redis refused a lock before its first write. If no
+// other request was sent for the id, Redis does not know it, and no cancel is needed.
 func (n *Name) refusedUnwritten(t *Tenure, err error) {
 	if !wire.Unwritten(err) {
 		return
@@ -153,7 +154,7 @@ func (n *Name) refusedUnwritten(t *Tenure, err error) {
 	}
 }
 
-// refusedTry: a lock that does not wait found the name held.
+// refusedTry handles the answer held to a lock that does not wait.
 func (n *Name) refusedTry(a wire.Answer, now clock.Instant) {
 	n.tenure.foundHeld = true
 	n.seen = seenIn(a, now)
@@ -223,7 +224,7 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 	return min(wait+2*time.Millisecond+n.p.Jitter(10*time.Millisecond), longestPoll)
 }
 
-// refusedToPublish: the server refuses pushes, so all local waiters poll for 1 min. It
+// refusedToPublish makes all local waiters poll for 1 min, because the server refuses pushes. It
 // logs one warning in that time.
 func (p *Process) refusedToPublish(said string, now clock.Instant) {
 	if now >= p.noPushUntil {
@@ -318,12 +319,12 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.asking, t.group, n.askAt, n.failingSince = nil, nil, 0, 0
 	if now >= clock.Deadline(g.start, g.ttl) {
-		t.sentWait = true // the lock key may have this id: giving it up needs a cancel
+		t.sentWait = true // the lock key may have this id: to give it up, a cancel is needed
 		if n.lateAgain(t, g, now) {
 			n.tooSlow(now, now.Sub(g.start))
 			return
 		}
-		t.inQueue = false // a new place has a reason: it was granted
+		t.inQueue = false // this grant took the id out of the queue: a new place shows no lost subscription
 		n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
 		return
 	}
@@ -347,10 +348,10 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	}
 }
 
-// lateAgain notes that a grant was over when it arrived. It reports whether the ttl is too
-// short for the network: that is so if the grant before it was late, too, at most
-// retryWindow ago. One late grant proves nothing: the process may have paused. Nor does a
-// pushed grant, because a push does not measure the round trip.
+// lateAgain notes that a grant was over when it arrived. It reports whether the ttl is too short
+// for the network: the grant before it was late, too, at most retryWindow ago. One late grant
+// proves nothing, because the process may have paused. A pushed grant proves nothing either,
+// because a push does not measure the round trip.
 func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
 	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
 	t.lateGrantAt = now
@@ -365,22 +366,22 @@ func labelOf(holder string) string {
 	return id.Owner
 }
 
-// notStolen: the victim does not hold the name. If an earlier run of the script had no answer,
-// that run may have ended the victim's tenure.
+// notStolen handles the answer not held to a steal. If an earlier run of the script had no
+// answer, that run may have ended the victim's tenure.
 func (n *Name) notStolen(a wire.Answer) {
 	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
 		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, errMayHaveStolen))
 		return
 	}
 	var hash string
-	if first := n.Kind.First; first != nil { // no other lock is answered so
+	if first := n.Kind.First; first != nil { // only a steal gets this answer
 		hash = first.Victim.Hash
 	}
 	n.refused(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
 }
 
-// refused rejects all local waiters: their lock was refused, and left nothing in Redis unless an earlier
-// one did.
+// refused rejects all local waiters, because their lock was refused. It left nothing in Redis,
+// but an earlier lock may have.
 func (n *Name) refused(err error) {
 	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
 		n.tenure.sentWait = false
@@ -388,8 +389,8 @@ func (n *Name) refused(err error) {
 	n.reject(err)
 }
 
-// TryAnswered takes the answer to a lock on a quorum, which has no queue. An id serves one try. The
-// ballot undoes what a failed try left on the nodes.
+// TryAnswered takes the answer to a lock on a quorum, which has no queue. Each try has its own
+// id. The ballot undoes what a failed try left on the nodes.
 func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Local, r.Tenure
 	t.openLocks, t.sentWait = 0, false
@@ -445,7 +446,7 @@ type orphan struct {
 	since clock.Instant
 }
 
-// orphaned gives a lock key without an expiry one, if the key has not changed for
+// orphaned sets the expiry of a lock key that has none, if the key has not changed for
 // Settings.RepairOrphans. If that is 0, it does nothing.
 func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 	patience := n.p.RepairOrphans
@@ -467,9 +468,9 @@ func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 	n := r.Local
 	switch {
 	case err != nil:
-		n.p.Host.Warn("holdfast: could not give the orphaned key an expiry", "name", n.Name, "error", err)
+		n.p.Host.Warn("holdfast: could not set the expiry of a lock key that has none", "name", n.Name, "error", err)
 	case a.Word == "repaired":
-		n.p.Host.Warn("holdfast: gave a key without an expiry one", "name", n.Name, "ttl", n.p.TTL)
+		n.p.Host.Warn("holdfast: set the expiry of a lock key that had none", "name", n.Name, "ttl", n.p.TTL)
 		n.p.Host.Note(Event{What: repaired, Name: n.Name})
 	}
 }

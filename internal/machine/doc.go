@@ -7,8 +7,8 @@
 //
 // A [Process] is the state of one Client. A [Name] is one name in it: the local waiters, in order,
 // and the one [Tenure] by which the process asks for the name, holds it or releases it. A [Turn] is
-// the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] says how a name
-// is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
+// the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has the way in
+// which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
 //	          waiter          granted             nobody left, or recalled
 //	(no id) ---------> asked ----------> holding -------------------------> releasing
@@ -22,7 +22,7 @@
 //	                       all waiters gave up (asked, too), or lost (holding)
 //
 // A tenure only moves forward. If waiters are left at its end, the name begins the next tenure, with
-// another id: its successor, whose id unlock queued, or one that is asked for.
+// another id: the successor, whose id unlock has queued, or a new one.
 //
 // Most inputs change the state and then call Name.step, which decides what to do next. Name.arm
 // sets the timer for what is due later.

@@ -146,7 +146,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 		return given, err
 	}
 	if t.inMinHold(now) {
-		return given, wire.Failure(n.Name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
+		return given, wire.Failure(n.Name, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
 	}
 	if t.reservations > 0 {
 		return given, ErrReserving
@@ -170,7 +170,7 @@ func (u *Turn) Settled() bool {
 	return u.Local.p.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
 }
 
-// stolen: Redis said that this id does not hold the name any more.
+// stolen ends a tenure from which a waiter of this process has stolen the name.
 func (t *Tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
 		t.verifySince = now
@@ -180,8 +180,8 @@ func (t *Tenure) stolen(reason string, now clock.Instant) {
 	t.local.step(now)
 }
 
-// revocationPushed: a push says that a tenure of ours has a revocation. Anybody
-// may publish, so Redis is asked, by a renewal that is sent after it.
+// revocationPushed handles a push that a tenure of ours has a revocation. Anybody may publish, so
+// a renewal asks Redis. It must be sent after the push.
 func (n *Name) revocationPushed(t *Tenure, now clock.Instant) {
 	if t.phase != holding {
 		t.verifySince = now
@@ -204,10 +204,10 @@ func (n *Name) source(w *Waiter) Source {
 	return sourceAnswer
 }
 
-// minHold is what a tenure knows of Mutex.MinHold. The lock key must not expire before
-// MinHold has passed, or a crash would cut it short. So a turn that asks for a MinHold
-// is given only after Redis has set such a ttl, and only if no request of the tenure is
-// under way that could shorten it.
+// minHold has the state of Mutex.MinHold for a tenure. The lock key must not expire before
+// MinHold has passed, or a crash would cut it short. So a turn that asks for a MinHold is given
+// only after Redis has set such a ttl, and only if no request of the tenure is under way that
+// could shorten it.
 type minHold struct {
 	until          clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
 	ends           []clock.Instant // the end of each MinHold that a lease asked for
@@ -237,7 +237,7 @@ func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
 // requiredTTL returns the minTTL of a renewal: the rest of MinHold, or the MinHold of the next
 // local waiter. 0: there is none. With NoRenew it is at least Kind.TTL.
 func (n *Name) requiredTTL(t *Tenure, now clock.Instant) time.Duration {
-	if n.Kind.NoRenew { // so that one that comes late cuts nothing that Extend gave
+	if n.Kind.NoRenew { // so that a late renewal does not shorten the ttl of Extend
 		return max(n.Kind.TTL, n.requiredHold(t, now))
 	}
 	return n.requiredHold(t, now)
@@ -294,7 +294,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	n.step(now)
 }
 
-// graceOver gives the name back after a while, unless Release has.
+// graceOver gives the name back when Grace has passed, unless Release has given it back.
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == unreleased {
 		u.Local.releaseEnded(u, now)
@@ -304,7 +304,7 @@ func (u *Turn) graceOver(now clock.Instant) {
 	}
 }
 
-// forget ends a tenure that is over and was never released.
+// forget ends a tenure that is over and was not released.
 func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
 
 // releaseEnded gives back the name of a turn that has already ended.

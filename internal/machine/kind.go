@@ -24,21 +24,21 @@ type Kind struct {
 	NoRenew  bool          // only Extend prolongs a turn, see Mutex.NoRenew; the process sends held instead of renew
 	lingers  bool          // an idle tenure is kept for a while
 	First    *FirstLock    // replaces the script lock; nil: lock is sent
-	Term     *electionTerm // of an Election; nil: it is no term
-	idSuffix string        // what its ids end with
+	Term     *electionTerm // of an Election; else nil
+	idSuffix string        // the end of its ids
 
 	// A lock of a shared kind has a capacity, and each holder takes a part of it, its weight.
 	Letter   byte // of its ids, see keyspace; 0: a Mutex
 	weight   int64
 	capacity int64
-	scripts  map[*driver.Script]*driver.Script // that do for this kind what those of a Mutex do; nil: a Mutex
-	lockArgs []string                          // of lock, after the id
+	scripts  map[*driver.Script]*driver.Script // by the script of a Mutex: the one that replaces it; nil: a Mutex
+	lockArgs []string                          // arguments of lock, after the id
 	keys     []string                          // lock, fence, queue, holders, and of a semaphore the size key
 	oneTurn  bool                              // its tenure has one turn, and is not recalled
 	shrunk   shrunk
 }
 
-// sharedScripts are the scripts of the shared kinds, by those of a Mutex.
+// sharedScripts has the scripts of the shared kinds, by the script of a Mutex that each replaces.
 var sharedScripts = map[*driver.Script]*driver.Script{
 	script.Lock:   script.SharedLock,
 	script.Unlock: script.SharedUnlock,
@@ -57,11 +57,11 @@ type FirstLock struct {
 // Victim is a tenure that Mutex.Steal ends, and why.
 type Victim struct{ ID, Hash, Reason string }
 
-// electionTerm is what a tenure of an Election has proclaimed.
+// electionTerm has what a tenure of an Election has proclaimed.
 type electionTerm struct {
 	nextAnnouncement clock.Timer // of the same term
-	proclaims        int64       // how many values it has proclaimed
-	proclaimed       string      // the newest of these
+	proclaims        int64       // number of values proclaimed
+	proclaimed       string      // the newest value
 }
 
 // DedicatedKind returns the kind of a call with its own owner or ttl.
@@ -85,14 +85,13 @@ func (s *Settings) SharedKind(letter byte, weight, capacity int64) *Kind {
 	}
 }
 
-// WholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
-// reader it is 1.
+// WholeCapacity is the capacity of an RWMutex, and the weight of a writer. A reader has weight 1.
 const WholeCapacity = protocol.MaxSize
 
 // Shared reports whether it is a shared kind.
 func (k *Kind) Shared() bool { return k.capacity > 0 }
 
-// size is that of a semaphore; else 0.
+// size returns the size of a semaphore; else 0.
 func (k *Kind) size() int {
 	if k.Letter == keyspace.Permits {
 		return int(k.capacity)
@@ -109,7 +108,7 @@ func (k *Kind) setKeys(keys *keyspace.Keys) {
 	}
 }
 
-// newest is the value that a term proclaimed last, or was campaigned with.
+// newest returns the value that a term proclaimed last, or that Campaign got.
 func (k *Kind) newest() string {
 	if k.Term.proclaims > 0 {
 		return k.Term.proclaimed
@@ -211,8 +210,7 @@ func (p *Process) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) 
 	return n.Kind.shrunk.replacing, nil
 }
 
-// ShrinkError returns how the newest try to make the part of this name smaller failed; nil: it has no
-// answer.
+// ShrinkError returns the error of the newest request of Shrink; nil: it has no answer yet.
 func (n *Name) ShrinkError() error { return n.Kind.shrunk.lastErr }
 
 // askSmaller renews at once, which replaces the former ids.
@@ -239,7 +237,7 @@ func (n *Name) replaceID(letter byte, weight int64) {
 	n.p.tenures[t.ID] = t
 }
 
-// idReplaced: Redis has replaced the former ids.
+// idReplaced notes that Redis has replaced the former ids.
 func (n *Name) idReplaced() {
 	if n.Kind.shrunk.replacing {
 		n.Kind.shrunk.replacing = false
@@ -247,7 +245,7 @@ func (n *Name) idReplaced() {
 	}
 }
 
-// formerIDsEnded: the tenure has ended, so its former ids are only remembered.
+// formerIDsEnded notes that the tenure has ended. From now on its former ids are only remembered.
 func (n *Name) formerIDsEnded(now clock.Instant) {
 	if !n.Kind.isShrunk() {
 		return
@@ -259,9 +257,9 @@ func (n *Name) formerIDsEnded(now clock.Instant) {
 	}
 }
 
-// formerIDSeen: Redis knows a former id of a tenure. A late lock has brought it there, or
-// a failover, and then it may be the very part that is held. So it is not cancelled
-// before the tenure has ended: a renewal replaces it, or takes it out.
+// formerIDSeen handles a former id that is still in Redis, after a late lock or a failover. After
+// a failover it may be the part that is held, so it is not cancelled before the tenure has ended.
+// A renewal replaces or removes it.
 func (n *Name) formerIDSeen(t *Tenure, now clock.Instant) {
 	switch {
 	case t.phase != holding || t.isOver(now):
@@ -303,7 +301,7 @@ func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
 	n.formerIDSeen(t, now)
 }
 
-// isShrunk reports whether the part was made smaller.
+// isShrunk reports whether the weight was reduced.
 func (k *Kind) isShrunk() bool { return len(k.shrunk.formerIDs) > 0 }
 
 // withFormerIDs adds the former ids to the arguments of a renewal or an unlock.
@@ -311,14 +309,14 @@ func (k *Kind) withFormerIDs(args []string, suffix string) []string {
 	return slices.Concat(args, []string{suffix}, k.shrunk.formerIDs)
 }
 
-// Announces reports whether the turn is a term, and the server pushes what it announces.
+// Announces reports whether the turn is a term that is announced: the server must push.
 func (u *Turn) Announces() bool { return u.Local.Kind.Term != nil && u.Local.p.Queue }
 
 // announceEvery is how often a term is announced: a failover may lose the term key.
 const announceEvery = 5 * time.Minute
 
-// Elected announces a term, now and every announceEvery. It returns the cleanup that does so first,
-// so that a call can wait for it.
+// Elected announces a term, now and every announceEvery. It returns the first announcement, so
+// that a call can wait for it.
 func (p *Process) Elected(u *Turn, now clock.Instant) *Removal {
 	term := u.Local.Kind.Term
 	announced := u.Local.announce(u, now)

@@ -109,7 +109,7 @@ func TestRuleMinHold(t *testing.T) {
 		{name: "no export before it is over", beats: []beat{
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
-			{export("a"), "export: holdfast: n: its Mutex.MinHold is not over: it cannot be exported before"},
+			{export("a"), "export: holdfast: n: its Mutex.MinHold is not over: export the lease after that"},
 		}},
 		{name: "a late cancel cools down, too", beats: []beat{
 			{confirmed, ""},

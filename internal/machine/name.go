@@ -29,8 +29,8 @@ type Name struct {
 
 	waiters  localWaiters
 	admitted int64   // waiters so far: numbers the next one
-	tenure   *Tenure // nil: nothing asked
-	turn     *Turn   // the lease that is out; nil if none is, or while lingering
+	tenure   *Tenure // nil: the name is not asked for
+	turn     *Turn   // the present turn; nil: there is none
 
 	askAt            clock.Instant // when to send lock again, or unlock while releasing; 0: now
 	failingSince     clock.Instant // since when requests fail; 0: they do not
@@ -46,8 +46,8 @@ type Name struct {
 }
 
 // Enter puts a waiter into the local queue of a name. own is nil for the kind of the process. A
-// dedicated or shared kind has a local name for this waiter alone. Enter returns the lock that is on
-// its way for the name; nil: none is.
+// dedicated or shared kind has a local name for this waiter alone. Enter returns the lock in
+// flight for the name; nil: there is none.
 //
 // The error is wire.ErrClosed, a *BadName, or, if w.Try is set and the name is in use in this
 // process, a *Held.
@@ -131,7 +131,7 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 	n.step(now)
 	switch {
 	case !p.Queue || n.waiters.n > 0:
-	case t.phase == releasing && t.successor != nil: // its unlock queues another
+	case t.phase == releasing && t.successor != nil: // its unlock queues the successor
 		return t.successor
 	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
 		return t
@@ -253,13 +253,13 @@ func (n *Name) serve(now clock.Instant) {
 	case t.inMinHold(now):
 		n.sendRelease(now)
 	case w == nil && t.servesUpTo == 0 && n.lingering(now):
-	case w == nil, // nobody wants it
-		t.servesUpTo > 0 && w.number > t.servesUpTo, // it was recalled, and the waiters of then are served
-		w.MinHold > 0 && t.minHold.plainRenewal,     // it has to have a tenure of its own
+	case w == nil, // no local waiter is left
+		t.servesUpTo > 0 && w.number > t.servesUpTo, // the waiters from before the recall are served
+		w.MinHold > 0 && t.minHold.plainRenewal,     // it needs a tenure of its own
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
 	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.confirmedUntil,
-		n.Kind.NoRenew && t.ttl < n.Kind.TTL: // a push gave it a claim window
+		n.Kind.NoRenew && t.ttl < n.Kind.TTL: // a push gave only a claim window
 		n.renewForMinHold(t, now)
 	case t.Ends().Sub(now) < t.ttl/3:
 		n.topUp(now)
@@ -306,7 +306,7 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 		n.renewSoon(t, now)
 	}
 	if !ok {
-		return // the renewal's answer will come here again
+		return // the answer to the renewal calls serve again
 	}
 	n.waiters.remove(w)
 	t.turns++

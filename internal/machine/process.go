@@ -129,7 +129,7 @@ func New(s Settings, h Host, random func() uint64) *Process {
 	return p
 }
 
-// Later calls f once, when that time has come.
+// Later calls f once, at the time when.
 func (p *Process) Later(when, now clock.Instant, f func(now clock.Instant)) {
 	p.Schedule.Set(&clock.Timer{Fire: f}, when, now)
 }
@@ -142,9 +142,9 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 	return time.Duration(p.Random() % uint64(d))
 }
 
-// Request is one script call. Its answer may come after seconds, twice or never. The request stores
-// only what was asked: the state at that time decides what the answer means. ask.go, renew.go and
-// release.go have the methods that take answers, kind.go those about kinds.
+// Request is one script call. Its answer may come after seconds, twice or never. The request
+// stores only what was asked: what an answer means depends on the state when it comes. ask.go,
+// renew.go and release.go have the methods that take answers, kind.go those about kinds.
 type Request struct {
 	Call       driver.Call
 	Local      *Name

@@ -73,7 +73,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		return // it was too late
 	}
 	if t.unlocking != r && (n.p.Queue || a.Word != "released") {
-		return // an earlier one was answered; of a quorum a majority may have confirmed it all the same
+		return // the answer to an earlier unlock; on a quorum a majority may confirm that one later
 	}
 	t.unlocking = nil
 	successor := t.successor
@@ -93,15 +93,15 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.arm(now)
 		return
 	}
-	// "not held" counts as released where the first of two runs may have done
-	// that, or where the lock key may have expired on the way.
+	// "not held" counts as released: an earlier run of the script may have released the name,
+	// or the lock key may have expired before the script ran.
 	t.minHold.until = 0 // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
 	n.askAt = n.p.Host.NotBefore(n.Name)
-	if a.Word == "dropped" { // the queue has yet to be handed over
+	if a.Word == "dropped" { // only the lock key is deleted: the next waiter must get the name
 		n.p.handOverAfterSplit(t.ID, n, now)
 	}
-	if a.Word == "not held" && a.Holder == "" && r.Call.Script == script.Cooldown { // which hands nothing over
+	if a.Word == "not held" && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
 		n.p.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
@@ -115,7 +115,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.step(now)
 }
 
-// lossAtUnlock is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
+// lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033.
 func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
 	if a.Word != "not held" || t.unlocks > 1 || !n.p.SendsOnce() || now >= t.Ends() {
 		return nil
@@ -199,7 +199,7 @@ type cleanup struct {
 	timer       clock.Timer   // of the next try
 	asking      *Request      // the newest; an older one proves nothing: a lock may have run after it
 	lockKeyOnly bool          // the lock key is done, not the queue
-	repeatAfter time.Duration // after its answer it is sent again, after this time; 0: it is not
+	repeatAfter time.Duration // time from its answer until it is sent again; 0: it is not sent again
 	answered    bool          // it was answered, and is sent again only because of repeatAfter
 	removal     *Removal      // what a call may wait for
 }
@@ -216,7 +216,7 @@ func (p *Process) startCleanup(c *cleanup, now clock.Instant) *cleanup {
 // Removal is a cleanup that a call may wait for.
 type Removal struct {
 	Ended bool
-	of    *Turn // whose end is announced then; nil: it is not
+	of    *Turn // the end of this turn is announced after the cleanup; nil: nothing is
 }
 
 func (c *cleanup) send(now clock.Instant) {
@@ -262,7 +262,7 @@ func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	c.end(now)
 }
 
-// end takes a cleanup off the list, done or not.
+// end removes a cleanup from Process.cleanups, done or not.
 func (c *cleanup) end(now clock.Instant) {
 	delete(c.p.cleanups, c)
 	c.asking = nil
@@ -288,7 +288,7 @@ func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
 // cancelID ends an id of ours that we neither hold nor wait for.
 func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 	if t := p.tenures[id]; t != nil {
-		t.unlocks++ // it may release what an unlock then finds gone
+		t.unlocks++ // the cancel may release the name, and unlock then finds it gone
 	}
 	if minHold := p.minHoldEnd(id); minHold > now {
 		return p.coolDown(id, n, now, minHold)
@@ -307,7 +307,8 @@ func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 	return c
 }
 
-// handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
+// handOverAfterSplit gives the name to the next waiter after an unlock that only deleted the lock
+// key.
 func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 	p.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
@@ -350,8 +351,8 @@ func (p *Process) rememberMinHold(t *Tenure, now clock.Instant) {
 
 func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.ID) }
 
-// endScript is what ends a tenure in Redis: before its MinHold is over by the
-// script cooldown, whose duration is computed again for each try.
+// endScript returns the script that ends a tenure in Redis, with its arguments. Before MinHold is
+// over it is cooldown, whose duration is computed again for each try.
 func (n *Name) endScript(id, successor string, coolUntil, now clock.Instant) (*driver.Script, []string) {
 	if coolUntil > now {
 		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, successor}
@@ -381,7 +382,8 @@ func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	return calls, repeats
 }
 
-// endAll ends all of a local name and returns the calls that clean up in Redis.
+// endAll ends the turn and the waiters of a local name. It returns the calls that clean up in
+// Redis.
 func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
@@ -405,7 +407,7 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	return calls
 }
 
-// endCall is the call of Close that ends an id, by that script unless the name is to cool down.
+// endCall returns the call by which Close ends an id: s, or cooldown if the name must cool down.
 func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
 	until := p.minHoldEnd(id)
 	if until == 0 && s == script.Cancel {
@@ -436,7 +438,7 @@ func (p *Process) AwaitRemoval(t *Tenure) {
 // ForgetRemoval undoes AwaitRemoval: no call waits for it any more.
 func (p *Process) ForgetRemoval(t *Tenure) { delete(p.awaitedIDs, t.ID) }
 
-// removalProgress calls Host.Done for a tenure in removals, when all its locks and its cancel
+// removalProgress calls Host.Done for a tenure in awaitedIDs, when all its locks and its cancel
 // have been answered. It is called after each of these answers.
 func (p *Process) removalProgress(id string) {
 	t := p.awaitedIDs[id]
@@ -450,11 +452,11 @@ func (p *Process) removalProgress(id string) {
 	p.Host.Done(t)
 }
 
-// longestRepeat is the longest pause before a cancel goes out again though it was answered:
-// two minutes in all, in which TCP has caught up with a silence of one.
+// longestRepeat is the longest pause before an answered cancel is sent again. All repeats take
+// about 2 min. By then TCP has delivered what a silence of 1 min delayed.
 const longestRepeat = 64 * time.Second
 
-// maxCancels bounds the cancels that are not answered: as many as ids are remembered. A caller
-// that locks many names while Redis is silent gives up one after the other. If there are too
-// many, the oldest cancel is dropped: its id expires by itself.
+// maxCancels bounds the cancels without an answer. There are many if a program gives up many
+// names while Redis is silent. If there are too many, the oldest is dropped: its id expires by
+// itself.
 const maxCancels = 1 << 16

@@ -32,7 +32,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		t.renewal = n.check(t, now)
 		return
 	}
-	t.renewal = n.sendRenewal(t, now, 0, 0, t.confirmed) // before that a caller waits for it, and it has a WAIT of its own
+	t.renewal = n.sendRenewal(t, now, 0, 0, t.confirmed) // not confirmed: it is sent at once, with a WAIT of its own, because a local waiter waits for it
 }
 
 // MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
@@ -73,8 +73,8 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 	return r
 }
 
-// noteRenewal notes what a renewal may do in Redis from now on. One that is unsent reserves no tokens
-// yet, but must be reckoned with: its arguments are made.
+// noteRenewal notes what a renewal may do in Redis from now on. An unsent one reserves no tokens
+// yet, but its ttl counts already, because its arguments are made.
 func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 	t.expiry = max(t.expiry, now.Add(r.Local.Kind.TTL))
 	t.minHold.sent(r, now)
@@ -84,7 +84,7 @@ func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 	}
 }
 
-// renewArgs are the arguments of a renewal that reserves at least that number of tokens, and
+// renewArgs returns the arguments of a renewal that reserves at least that number of tokens, and
 // the minTTL among them.
 func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
 	args = []string{t.ID}
@@ -164,7 +164,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.step(now)
 }
 
-// renewedWhole notes what a renewal says that had all keys, and not only the lock key.
+// renewedWhole handles the answer of a renewal that had all keys, not only the lock key.
 func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
 	t.tokens.Add(a.Base, a.Size)
@@ -191,7 +191,7 @@ func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
 	n.p.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
 }
 
-// retryRenewal makes what failed be sent again, the sooner the less often it failed.
+// retryRenewal sets the time of the next try. The pause grows with each failure.
 func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
 	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.Jitter(backoff)))
@@ -206,7 +206,8 @@ func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	}
 }
 
-// endedInRedis ends a tenure if the answer says that it is over in Redis, and reports whether it does.
+// endedInRedis ends a tenure if the answer says that it is over in Redis. It reports whether it
+// has ended the tenure.
 func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	switch a.Word {
 	case "lost", "stolen":
@@ -227,9 +228,9 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	n.p.end(t, now)
 	n.p.cancelStaleID(a.Holder, now)
 	if why != stolen {
-		n.p.renewAllSoon(now) // it may not be alone
+		n.p.renewAllSoon(now) // other tenures may be lost, too
 	}
-	if n.Kind.isShrunk() { // one of its ids was stolen, another may stand
+	if n.Kind.isShrunk() { // one of its ids was stolen, another may still hold
 		n.startRemoval(t, now)
 	}
 	if u != nil {
@@ -248,20 +249,19 @@ func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 	return t.expiry.Add(time.Second - t.ttl)
 }
 
-// renewAllSoon calls renewAll at once, or, if it has just run, a little later. If
-// half of the servers of a Cluster fail, the others answer after an error again
-// and again.
+// renewAllSoon calls renewAll at once or, if that has just run, a little later: if half of the
+// servers of a Cluster fail, answers follow errors again and again.
 func (p *Process) renewAllSoon(now clock.Instant) {
 	if p.renewedAllAt > now {
-		return // it is going to be
+		return // it is due already
 	}
 	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // at most a tenth of what Redis can do
 	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.TTL/6)))
 	p.Later(p.renewedAllAt, now, p.renewAll)
 }
 
-// renewAll renews all that is held, nearest deadline first: after a reconnect
-// it may be another server that answers, or one that lost its data.
+// renewAll renews all held tenures, nearest deadline first. After a reconnect another server may
+// answer, or one that has lost its data.
 func (p *Process) renewAll(now clock.Instant) {
 	if p.Closed {
 		return
@@ -273,7 +273,7 @@ func (p *Process) renewAll(now clock.Instant) {
 			held = append(held, t)
 		}
 	}
-	slices.SortFunc(held, func(a, b *Tenure) int { // by id where that is the same, so that simulated time repeats itself
+	slices.SortFunc(held, func(a, b *Tenure) int { // equal deadlines by id, so that a simulation is repeatable
 		return cmp.Or(cmp.Compare(a.Ends(), b.Ends()), cmp.Compare(a.ID, b.ID))
 	})
 	for _, t := range held {
@@ -311,7 +311,8 @@ func (n *Name) giveBackUnconfirmed(err error, now clock.Instant) {
 	n.sendRelease(now)
 }
 
-// confirmFailed: it is unknown whether the replicas have the grant.
+// confirmFailed handles a failed renewal of an unconfirmed grant: it is unknown whether the
+// replicas have the grant.
 func (n *Name) confirmFailed(err error, since, now clock.Instant) {
 	if n.unconfirmedSince == 0 {
 		n.unconfirmedSince = since
@@ -322,14 +323,14 @@ func (n *Name) confirmFailed(err error, since, now clock.Instant) {
 	}
 }
 
-// acknowledged notes that enough replicas have what was renewed.
+// acknowledged notes that enough replicas have the renewal.
 func (n *Name) acknowledged(t *Tenure, r *Request) {
 	t.Replicas.Store(int32(r.Acked))
 	t.confirmed, n.unconfirmedSince = true, 0
 }
 
-// tooFewReplicas: the master renewed, and too few replicas have it. A grant is given
-// back; what is held is renewed again until its deadline, and never undone.
+// tooFewReplicas handles a renewal that the master has and too few replicas have. An unconfirmed
+// grant is given back. A tenure with a turn is renewed again until its deadline.
 func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
 	err := &TooFewReplicas{Name: n.Name, Want: n.p.WaitReplicas, Got: r.Acked, Connected: r.Connected}
@@ -353,8 +354,8 @@ func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *
 	return u.Local.sendRenewal(u.Tenure, now, tokens, extends, false)
 }
 
-// RenewNow renews, also if a renewal is in flight: that one may have run before the reason for this
-// one. It does nothing if the tenure has ended.
+// RenewNow renews, also if a renewal is in flight: that one may have run too early. It does
+// nothing if the tenure has ended.
 func (u *Turn) RenewNow(now clock.Instant) {
 	n, t := u.Local, u.Tenure
 	if n.p.Closed || t.phase != holding || n.tenure != t {
@@ -377,7 +378,7 @@ func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 			those = append(those, t)
 		}
 	}
-	slices.SortFunc(those, func(a, b *Tenure) int { return cmp.Compare(a.ID, b.ID) }) // so that simulated time repeats itself
+	slices.SortFunc(those, func(a, b *Tenure) int { return cmp.Compare(a.ID, b.ID) }) // so that a simulation is repeatable
 	for _, t := range those {
 		switch {
 		case t.phase != holding:
@@ -438,7 +439,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 // is renewed as others are.
 func (n *Name) heldWithoutRenewal() bool { return n.Kind.NoRenew && n.turn != nil }
 
-// stopRenewing: a turn that is not renewed needs no next renewal.
+// stopRenewing stops the renewals of a turn with NoRenew.
 func (n *Name) stopRenewing(t *Tenure) {
 	if n.heldWithoutRenewal() && t.failures == 0 && t.verifySince == 0 {
 		t.renewAt = clock.Never
@@ -476,7 +477,7 @@ func (n *Name) prolonged(r *Request) {
 	}
 }
 
-// checkNow asks at once whether a tenure is still ours: by a renewal, unless it has none.
+// checkNow asks at once whether a tenure is still ours, by a renewal, or with NoRenew by a check.
 func (n *Name) checkNow(t *Tenure, now clock.Instant) *Request {
 	if n.heldWithoutRenewal() {
 		n.renew(t, now)

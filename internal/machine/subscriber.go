@@ -129,7 +129,7 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 			t.inQueue = false
 			n.sendLock(now)
 		} else if t.phase == asked && t.foundHeld {
-			n.askAt = 0 // now it can wait
+			n.askAt = 0 // now it can join the queue
 		}
 		n.step(now)
 	}
@@ -145,7 +145,8 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 	}
 }
 
-// OnBreak is called when the newest attempt has failed, or its subscription has ended, with the error.
+// OnBreak is called when the newest attempt has failed, or its subscription has ended. err is the
+// reason.
 func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 	if s.p.Closed {
 		return
@@ -219,8 +220,8 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	}
 }
 
-// pollWhenPushed: our id is the head, or in the front, and the push says when to poll at the latest.
-// A pending answer may be older, and must not delay that poll.
+// pollWhenPushed handles a push that our id is the head, or in the front. The push has the time
+// of the next poll. A pending answer may be older, and must not delay that poll.
 func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	if m.Window < 0 {
 		return
@@ -239,8 +240,8 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	}
 }
 
-// askAgain: this process was silent when one of its ids was the head, so the id was taken
-// out of the queue. The process lives, so the id comes back to its place.
+// askAgain handles the push missed: this process was silent when its id was the head, so the id
+// was taken out of the queue. The process lives, so the id asks for its old place.
 func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 	if t.phase != queued || t.asking != nil {
 		t.requeue = true // the pending answer may be older
@@ -268,7 +269,7 @@ func (all *sharedSubs) of(p *Process, suffix string) *Subscriber {
 	return s
 }
 
-// remove removes a local name that ends from those that share its subscription.
+// remove removes a local name from its subscription when the name ends.
 func (all sharedSubs) remove(n *Name) {
 	if n.shard == "" {
 		return

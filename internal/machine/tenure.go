@@ -8,8 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/tokens"
 )
 
-// phase is the state of a tenure. It only ever moves down this
-// list, and an id never serves twice.
+// phase is the state of a tenure. A tenure only moves down this list, and its id is not used again.
 type phase int
 
 const (
@@ -25,8 +24,8 @@ const (
 // engine's mutex guards it, except the atomics. ask.go, hold.go, renew.go and release.go have the
 // methods about one phase.
 //
-// What it knows in one phase only stands in a struct that setPhase clears at the end of that phase.
-// They are values, not pointers, because a lock and its release would allocate three times more.
+// Fields of one phase stand in a struct that setPhase clears at the end of the phase. The structs are
+// values, not pointers: pointers would cost three more allocations for a lock and its release.
 type Tenure struct {
 	ID    string
 	local *Name
@@ -48,7 +47,7 @@ type Tenure struct {
 	minHold  minHold
 }
 
-// whileAsked is what a tenure knows before its grant.
+// whileAsked has the fields of a tenure before its grant.
 type whileAsked struct {
 	asking      *Request      // lock in flight
 	group       *Group        // it asks as part of this group; nil: alone
@@ -64,7 +63,7 @@ type whileAsked struct {
 	lateGrantAt clock.Instant // when a grant last arrived too late; 0: never since the newest answer queued
 }
 
-// whileHolding is what a tenure knows while it has the name, and not after its deadline.
+// whileHolding has the fields of a tenure that has the name, until its deadline.
 type whileHolding struct {
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
@@ -81,7 +80,7 @@ type whileHolding struct {
 	lingerUntil    clock.Instant // until when it is kept though it is idle; 0: not idle
 }
 
-// whileReleasing is what a tenure knows from its first unlock to the answer.
+// whileReleasing has the fields of a tenure from its first unlock to the answer.
 type whileReleasing struct {
 	unlocking       *Request      // unlock in flight
 	unlocks         int           // unlocks and cancels sent so far, except those that certainly changed nothing
@@ -90,7 +89,7 @@ type whileReleasing struct {
 	releaseDeadline clock.Instant // until when Release waits for the answer
 }
 
-// setPhase moves a tenure to its next phase. What it knew in the last one is dropped.
+// setPhase moves a tenure to its next phase, and clears the fields of the last one.
 func (t *Tenure) setPhase(p phase) {
 	switch t.phase {
 	case asked, queued:
@@ -109,7 +108,7 @@ func (t *Tenure) setPhase(p phase) {
 	t.phase = p
 }
 
-// exchange is a pair of times: sent here, answered there.
+// exchange is the time at which a request was sent here, and the time of its answer at the server.
 type exchange struct {
 	sent   clock.Instant
 	server int64 // microseconds; 0: no pair
@@ -131,8 +130,8 @@ func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 	return min(start, now)
 }
 
-// mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. It does
-// not if the only request for it was a lock that does not wait, and was refused.
+// mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. After one
+// refused lock that does not wait, Redis does not have it.
 func (t *Tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
 
 // slack returns the share of the ttl that is left. It is negative after the deadline.

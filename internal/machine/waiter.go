@@ -89,12 +89,12 @@ func (n *Name) admit(w *Waiter, now clock.Instant) {
 	n.waiters.push(w)
 }
 
-// rejectTries ends the calls that do not wait: the name is held.
+// rejectTries rejects the waiters that do not wait, because the name is held.
 func (n *Name) rejectTries(now clock.Instant) {
 	n.answerTries(func() error { return n.Held(now) })
 }
 
-// answerTries answers the calls that do not wait. They stand in front: a TryLock enters
+// answerTries answers the waiters that do not wait. They stand in front, because a TryLock enters
 // only an empty local queue.
 func (n *Name) answerTries(what func() error) {
 	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
@@ -231,8 +231,8 @@ func (g *Group) ask(now clock.Instant) {
 	g.p.Host.Send(g.Asking)
 }
 
-// leaveGroup makes a name go on without the others, if it is in a group. A caller
-// that wanted all names at once has to ask one by one.
+// leaveGroup makes a name go on without its group, and reports whether it had one. A caller that
+// wanted all names at once gets ErrOneByOne.
 func (n *Name) leaveGroup() bool {
 	if n.tenure.group == nil {
 		return false

@@ -13,7 +13,7 @@ var aliveMutants = []mutant{
 	{guard: "dropped Client: the channel keeps it alive until the context ends", file: "internal/engine/hold.go", pkg: "./internal/lab/client", name: "TestContextDoneKeepsItsClient",
 		edits: []string{"delete(w.enders, x)", "_ = x"}},
 	{guard: "dropped Client: a Client of a synctest bubble is not closed", file: "client.go", pkg: ".", name: "TestClientDroppedInABubble",
-		edits: []string{"if !clock.InBubble() {", "if true || clock.InBubble() {", "go e.Close() // nobody is left to return its error to; it logs", "panic(e) // a Close would end the program"}},
+		edits: []string{"if !clock.InBubble() {", "if true || clock.InBubble() {", "go e.Close() // Close logs its error: no caller is left to get it", "panic(e) // a Close would end the program"}},
 	{guard: "dropped Client: Lease.Done keeps it alive", file: "internal/engine/hold.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",
 		edits: []string{"w.keeps = keep", "_ = keep"}},
 	{guard: "dropped Client: Lease.Done keeps it alive until the lease ends", file: "internal/engine/host.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",

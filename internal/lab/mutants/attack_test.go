@@ -43,7 +43,7 @@ var attackMutants = []mutant{
 	{guard: "a group that is given up half-way is cancelled", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		edits: []string{"if mayBeInRedis {\n\t\tn.p.cancelTenure(t, now)", "if mayBeInRedis && false {\n\t\tn.p.cancelTenure(t, now)"}},
 	{guard: "once: a run whose lease ended before its begin is not counted", file: "once.go", name: "TestOnceOverBeforeItBegan",
-		edits: []string{"if lost := l.Err(); lost != nil { // writing", "if lost := l.Err(); lost != nil && false { // writing"}},
+		edits: []string{"if lost := l.Err(); lost != nil { // storing", "if lost := l.Err(); lost != nil && false { // storing"}},
 	{guard: "a master that became a replica before WAIT is no error", file: "internal/wire/errors.go", name: "TestGrantConfirmedByAFormerMaster",
 		edits: []string{`"non local key", demotedWhileWaiting}`, `"non local key"}`}},
 }

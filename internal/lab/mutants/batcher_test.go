@@ -31,7 +31,7 @@ var batcherMutants = []mutant{
 	{guard: "batcher: a node that hangs collects no calls", file: "internal/engine/quorum.go", pkg: ".", name: "TestQuorumDelaysNothingForANodeThatHangs",
 		edits: []string{"n.openCalls.Add(1) > ballot.MostCalls && n", "n.openCalls.Add(1) > 16*ballot.MostCalls && n"}},
 	{guard: "batcher: nothing that waited is sent after Close", file: "internal/engine/close.go", pkg: ".", name: "TestCloseDropsWhatIsDelayed",
-		edits: []string{"\te.dropDelayed() // or it would be sent after its cleanup\n", ""}},
+		edits: []string{"\te.dropDelayed() // else they would be sent after their cleanup\n", ""}},
 	{guard: "batcher: nothing is sent to a node after Close", file: "internal/engine/send.go", pkg: ".", name: "TestCloseDropsWhatIsDelayed",
 		edits: []string{"\tfor _, b := range e.batchers {\n\t\tfor _, r := range b.requests {", "\tfor _, b := range e.batchers[:1] {\n\t\tfor _, r := range b.requests {"}},
 	{guard: "quorum: a burst of calls does not make a node silent", file: "internal/ballot/node.go", pkg: "./internal/ballot", name: "TestBurstIsNoSilence",

@@ -47,7 +47,7 @@ var multiMutants = []mutant{
 	{guard: "multi_lock: a name that leaves is not asked for again", file: "internal/machine/waiter.go", pkg: "./internal/machine", name: "TestGroups",
 		edits: []string{"t.openLocks++", ""}},
 	{guard: "multi_lock: Close waits for pending requests", file: "internal/engine/host.go", name: "TestMultiCloseInFlight",
-		edits: []string{"h.inflight += n - 1 // all", "// all"}},
+		edits: []string{"h.inflight += n - 1 // handOut", "// handOut"}},
 	{guard: "multi_lock: a late run does not shorten the fence key", file: "internal/script/multi/lock.lua", name: "TestLateRunCutsNoFence",
 		edits: []string{"if ours[i] then redis.call('PEXPIRE', fence,", "if false then redis.call('PEXPIRE', fence,"}},
 	{guard: "multi_lock: full memory refuses all names", file: "internal/script/multi/lock.lua", pkg: "./internal/lab/client", name: "TestMultiFullMemory",
