@@ -53,7 +53,7 @@ func (l *Lease) Export() (string, error) {
 	if err != nil {
 		return "", publicError(err)
 	}
-	l.released.Store(true) // and l.result is nil: Release returns it
+	l.released.Store(true) // and l.result is nil
 	x := exported.Hold{
 		Prefix: l.client.Prefix(), Name: l.Name(), ID: u.Tenure.ID, Token: u.Token,
 		Last: given.Last, Leads: given.Leads, Value: given.Value,

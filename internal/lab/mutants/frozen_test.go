@@ -41,7 +41,7 @@ var frozenMutants = []mutant{
 	{guard: "frozen: a late poll is no reason to subscribe again", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
 		edits: []string{"now >= n.askAt.Add(frozenAfter)", "false"}},
 	{guard: "frozen: a late grant is no reason to subscribe again", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
-		edits: []string{"\t\tt.inQueue = false // a new place has a reason: it was granted\n", ""}},
+		edits: []string{"\t\tt.inQueue = false // this grant took the id out of the queue: a new place shows no lost subscription\n", ""}},
 	{guard: "frozen: several in a row cost less than the holder's ttl", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		edits: []string{"a.PTTL = min(a.PTTL, protocol.FrontPoll)", "_ = protocol.FrontPoll"}},
 	{guard: "frozen: all waiters in the front poll early", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",

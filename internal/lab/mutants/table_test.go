@@ -92,7 +92,7 @@ var mutants = []mutant{
 	{guard: "rule 10: the tokens of a repeated grant are not used", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestRepeatedGrantIsNotConfirmed",
 		edits: []string{"if p.WaitReplicas == 0 { // else", "if true { // else"}},
 	{guard: "a lost tenure makes all others renew", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestFailover",
-		edits: []string{"n.p.renewAllSoon(now) // it may not be alone", ""}},
+		edits: []string{"n.p.renewAllSoon(now) // other tenures may be lost, too", ""}},
 	{guard: "a holder subscribes after a second", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
 		edits: []string{"if now >= n.subscribeAt(t) {", "if false {"}},
 	{guard: "a broken subscription counts as a failed network", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestFailover",

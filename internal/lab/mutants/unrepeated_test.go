@@ -17,7 +17,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "sends once: after the deadline \"not held\" proves nothing", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		edits: []string{"|| now >= t.Ends() {", "{"}},
 	{guard: "sends once: a cancel may have released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
-		edits: []string{"t.unlocks++ // it may", "_ = t // it may"}},
+		edits: []string{"t.unlocks++ // the cancel may", "_ = t // it may"}},
 	{guard: "sends once: a goredis client that may repeat calls does not promise it", file: "goredisstore/open.go", pkg: "./internal/lab/drivers", name: "TestDriverPromisesOneRun",
 		edits: []string{"s.single != nil && s.single.Options().MaxRetries <= 0", "s.single != nil"}},
 	{guard: "sends once: a Cluster of goredis does not promise it", file: "goredisstore/open.go", pkg: "./internal/lab/drivers", name: "TestDriverPromisesOneRun",
