@@ -28,8 +28,8 @@ type batcher struct {
 }
 
 const (
-	delayFrom    = 16               // with so many under way, further requests wait
-	longestDelay = time.Millisecond // how long a request waits at most
+	delayFrom    = 16               // a request waits if this number is under way
+	longestDelay = time.Millisecond // of a request
 	maxTogether  = 64               // requests in one pipeline
 )
 
@@ -39,7 +39,7 @@ const (
 
 const (
 	batchFrom    = 4           // a smaller batch saves too little
-	maxContended = 1024        // contended is cleared when it has so many names
+	maxContended = 1024        // names in contended; then it is cleared
 	contendedFor = time.Minute // and after this time, because other clients may not want the names any more
 	singleFor    = time.Minute // without lock_batch after the server refused it: a right may be missing, or its memory full
 )

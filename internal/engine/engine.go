@@ -4,8 +4,8 @@
 // An [Engine] has one mutex and calls the machine while it holds the mutex. It never holds the mutex
 // during I/O or while code of the user runs. Work for later is stored in outbox, batchers, renewals
 // and afterUnlock, and starts when unlock releases the mutex. A call goes from an exported method
-// here to an input of the machine, and from there through the Host to the driver. The answer takes
-// the same way back. The errors are those of packages machine and wire; package holdfast converts
+// here to an input of the machine, and from there through the Host to the driver. The answer comes
+// back the same way. The errors are those of packages machine and wire; package holdfast converts
 // them to the public ones.
 //
 // engine.go has the mutex and the loop, host.go does what the machine asks of its Host, send.go

@@ -85,7 +85,7 @@ func (e *Engine) Watch(u *machine.Turn, x Ender) (forget func()) {
 	}
 }
 
-// whenDone returns a channel that closes when the process is done with what.
+// whenDone returns a channel that is closed when the process calls Host.Done with what.
 func (e *Engine) whenDone(what any) <-chan struct{} {
 	wait := e.waits[what]
 	if wait == nil {
@@ -95,7 +95,7 @@ func (e *Engine) whenDone(what any) <-chan struct{} {
 	return wait
 }
 
-// whenCleaned returns a channel that closes when the removal has ended.
+// whenCleaned returns a channel that is closed when the removal has ended.
 func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 	if r.Ended {
 		return alreadyClosed

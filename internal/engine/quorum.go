@@ -50,8 +50,8 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	return q
 }
 
-// Send asks the ballot, which answers each lock in time. So the Attempt of a lock is set to an
-// hour: the process itself gives up none.
+// Send asks the ballot, which answers each lock in time. So a lock gets an Attempt of 1 h: the
+// process must not give it up first.
 func (q *quorum) Send(r *machine.Request) {
 	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Local), Sent: r.Sent, Attempt: r.Attempt, For: r}
 	r.Unsent = false

@@ -74,8 +74,8 @@ func (e *Engine) acknowledges(r *machine.Request) bool {
 	return e.WaitReplicas > 0 && machine.Renews(r.Call.Script)
 }
 
-// performAll sends requests in one pipeline and handles their answers. underWay is the counter in
-// which the pipeline counts.
+// performAll sends requests in one pipeline and handles their answers. It then lowers underWay,
+// the number of pipelines under way, by 1.
 func (e *Engine) performAll(requests []*machine.Request, underWay *int) {
 	results := e.evalAll(requests)
 	e.mu.Lock()

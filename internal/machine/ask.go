@@ -191,15 +191,14 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	n.p.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
-// longestPoll bounds how long a waiter trusts pushes. It polls when the lock key expires, and
-// protocol.PollPerWaiter later for each waiter in front: all of them may be dead. So
-// waiters do not poll all at once, and the polls per second of n waiters grow with log n.
-// See docs/protocol.md.
+// longestPoll bounds how long a waiter trusts pushes. A waiter polls when the lock key expires,
+// and protocol.PollPerWaiter later for each waiter in front, because all of them may be dead. So
+// waiters do not poll all at once, and the polls per second of n waiters grow with log n. See
+// docs/protocol.md.
 const longestPoll = 10 * time.Minute
 
-// nextPoll returns how long a waiter trusts pushes before it polls: until the lock key expires,
-// and protocol.PollPerWaiter longer for each waiter in front. A foreign holder, or a key
-// without an expiry, sends no push: such a name is polled by pollInterval.
+// nextPoll returns how long a waiter trusts pushes before it polls, see longestPoll. A foreign
+// holder, or a key without an expiry, sends no push: such a name is polled by pollInterval.
 func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
@@ -275,7 +274,7 @@ func (n *Name) excludeSleep(due, now clock.Instant) {
 	}
 }
 
-// grant is what Redis said when it made an id the holder.
+// grant has the data of an answer or a push that makes an id the holder.
 type grant struct {
 	base, size int64
 	waiting    int64

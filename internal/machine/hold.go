@@ -155,7 +155,7 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 	delete(p.tenures, t.ID)
 	t.setPhase(unreleased)
 	n.turn, n.tenure = nil, nil
-	u.shares = 0 // so that no Release ends what is exported
+	u.shares = 0 // so that no Release ends the exported hold
 	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
 	n.step(now)
 	given.Last = t.tokens.Last()
@@ -222,8 +222,8 @@ func (h *minHold) sent(r *Request, now clock.Instant) {
 	h.goneBy = max(h.goneBy, now.Add(r.minTTL))
 }
 
-// renewed notes until when the lock key lives after a renewal. A minTTL counts from the
-// answer: what it lacks is less than a round trip, and the next renewal gives it.
+// renewed notes until when the lock key lives after a renewal. minTTL counts from the answer.
+// That is too much by less than a round trip, and the next renewal corrects it.
 func (h *minHold) renewed(r *Request, ttl time.Duration, now clock.Instant) {
 	h.confirmedUntil = max(r.Sent.Add(ttl), now.Add(r.minTTL))
 }

@@ -50,8 +50,8 @@ type Process struct {
 	LateCleanups   []driver.Call            // they undo locks that were answered after Close
 }
 
-// Host does for a process what has an effect outside. The mutex is held during each call. No method
-// blocks, and none gives the process an input.
+// Host does all that has an effect outside the process. The mutex is held during each call. A
+// method must not block, and must not call an input of the process.
 type Host interface {
 	Send(r *Request)                        // when the mutex is released
 	NotBefore(name string) clock.Instant    // do not ask for the name earlier: it is left to other Clients; 0: ask now
@@ -247,7 +247,7 @@ func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Ins
 // These are the errors and events of a process. publish.go in package holdfast converts them to the
 // public ones.
 
-// Cause is why a lease was lost.
+// Cause is the reason for which a lease was lost.
 type Cause string
 
 const (
@@ -329,10 +329,10 @@ var (
 		"now the name is free or has another holder")
 )
 
-// EventType is what an event is about.
+// EventType is the type of an event.
 type EventType int
 
-// What can happen.
+// The types of events.
 const (
 	Queueing EventType = iota
 	TurnGranted
@@ -347,7 +347,7 @@ const (
 	repaired
 )
 
-// Source is how a waiter learned of its grant.
+// Source is the way in which a waiter learned of its grant.
 type Source string
 
 const (

@@ -316,7 +316,7 @@ func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 	}, now)
 }
 
-// startRemoval ends, in the background, what a tenure has left in Redis.
+// startRemoval releases an ended tenure in Redis, in the background.
 func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
 		return n.p.coolDown(t.ID, n, now, t.minHold.until).removal

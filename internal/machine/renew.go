@@ -463,7 +463,7 @@ func (n *Name) renewInterval(t *Tenure) time.Duration {
 	return t.ttl / 6
 }
 
-// prolonged notes what an answered renewal gives the holder.
+// prolonged moves the deadline after an answered renewal.
 func (n *Name) prolonged(r *Request) {
 	t := r.Tenure
 	switch {

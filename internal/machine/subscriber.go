@@ -19,10 +19,10 @@ type Subscriber struct {
 	first   *Name // in a Cluster: the first name that uses it; the others follow by Name.nextOnSub
 
 	wanted        bool
-	Confirmed     bool          // from confirmedAt on no push can be missed
+	Confirmed     bool          // every push after confirmedAt arrives
 	failed        bool          // the newest attempt failed: a working one may take long
 	sentAt        clock.Instant // when the SUBSCRIBE of the present attempt was sent
-	confirmedAt   clock.Instant // when it was confirmed: what is pushed later arrives
+	confirmedAt   clock.Instant // when it was confirmed
 	attempt       int           // number of the newest attempt: pushes of earlier ones are ignored
 	resubscribing int           // the attempt that is replaced when it is 1 s old
 }
@@ -35,7 +35,8 @@ func (s *Subscriber) open() {
 	}
 }
 
-// confirmedBefore reports whether nothing that was pushed after sent can be missing.
+// confirmedBefore reports whether the subscription was confirmed before sent, so that every push
+// after sent arrives.
 func (s *Subscriber) confirmedBefore(sent clock.Instant) bool {
 	return s.Confirmed && s.confirmedAt <= sent
 }
@@ -115,7 +116,7 @@ func (s *Subscriber) remove(n *Name) {
 	}
 }
 
-// OnConfirm is called when the newest attempt is confirmed: from now on no push can be missed. Each
+// OnConfirm is called when the newest attempt is confirmed: from now on every push arrives. Each
 // name asks Redis for what it may have missed before.
 func (s *Subscriber) OnConfirm(now clock.Instant) {
 	if s.p.Closed {

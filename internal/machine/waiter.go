@@ -89,13 +89,13 @@ func (n *Name) admit(w *Waiter, now clock.Instant) {
 	n.waiters.push(w)
 }
 
-// rejectTries rejects the waiters that do not wait, because the name is held.
+// rejectTries rejects the TryLock calls, because the name is held.
 func (n *Name) rejectTries(now clock.Instant) {
 	n.answerTries(func() error { return n.Held(now) })
 }
 
-// answerTries answers the waiters that do not wait. They stand in front, because a TryLock enters
-// only an empty local queue.
+// answerTries answers the TryLock calls. They stand in front, because a TryLock enters only an
+// empty local queue.
 func (n *Name) answerTries(what func() error) {
 	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
 		n.waiters.remove(w)
