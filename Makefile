@@ -69,7 +69,7 @@ soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
 simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
 	go run ./internal/lab/sim/simulate $(SIM)
 
-model: ## all states of the client, and of a model of the quorum, within the large bounds; an hour
+model: ## all states of the client, and of a model of the quorum, within the large bounds
 	go run ./internal/lab/model/cmd -large
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once

@@ -254,6 +254,7 @@ func (k *keyMaker) message(m *message) {
 		k.text(m.call.Script.Name)
 		k.args(&m.call)
 		k.bits(k.w.isFollowed(m))
+		k.due(max(m.givenUp.Add(lateFor), k.now))
 	}
 	if m.kind == answerMessage && !m.fails || m.kind == pushMessage {
 		k.said(&m.said)

@@ -33,7 +33,7 @@ type keyMaker struct {
 	now     clock.Instant
 	horizon time.Duration
 	pr      *searchProc
-	ids     [maxSearched][]string // of each process, in order of appearance
+	ids     [maxSearched][]string // of each process, the oldest first
 	seen    table[int64]          // what of a process was written
 	count   int64
 	codes   map[uintptr]int64
@@ -115,7 +115,7 @@ func (k *keyMaker) left(i clock.Instant) int64 {
 	return int64(max(clock.Instant(-frozenAfter), onGrid(i)-k.now) / clock.Instant(grid))
 }
 
-// id writes an id as the number of its appearance, one of another process as 1, none as 0.
+// id writes an id as its number by age, one of another process as 1, none as 0.
 func (k *keyMaker) id(id string) {
 	switch {
 	case id == "":
@@ -302,6 +302,7 @@ func (k *keyMaker) proc(pr *searchProc) {
 	k.bits(pr.dead, pr.frozen, pr.open, pr.begin, pr.again)
 	k.num(int64(w.bounds.callersOf(pr.n) - pr.come))
 	k.inline = false
+	k.nameIDs(pr)
 	if !pr.dead {
 		k.process(pr.p)
 		for _, t := range pr.turns {
@@ -312,7 +313,6 @@ func (k *keyMaker) proc(pr *searchProc) {
 		}
 		k.num(int64(compareAttempts(w.server.listens[pr.n], pr.p.sub.attempt)))
 	}
-	k.nameRest(pr)
 	k.inline = true
 	var all [][]byte
 	outer := k.b
@@ -344,12 +344,20 @@ func compareAttempts(there, here int) int {
 	return 1
 }
 
-// nameRest numbers the ids that only the server and messages speak of, the oldest first.
-func (k *keyMaker) nameRest(pr *searchProc) {
-	var rest []string
+// nameIDs numbers the ids of a process that anybody speaks of, the oldest first.
+func (k *keyMaker) nameIDs(pr *searchProc) {
+	all := k.ids[pr.n]
 	note := func(id string) {
-		if strings.HasPrefix(id, k.w.bounds.heads[pr.n]) && !slices.Contains(k.ids[pr.n], id) && !slices.Contains(rest, id) {
-			rest = append(rest, id)
+		if strings.HasPrefix(id, k.w.bounds.heads[pr.n]) && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	if !pr.dead {
+		for id := range pr.p.tenures {
+			note(id)
+		}
+		for e := range pr.p.cleanups {
+			note(e.call.Args[0])
 		}
 	}
 	note(k.w.server.lock)
@@ -369,6 +377,6 @@ func (k *keyMaker) nameRest(pr *searchProc) {
 			note(m.r.Call.Args[0])
 		}
 	}
-	slices.SortFunc(rest, byAge)
-	k.ids[pr.n] = append(k.ids[pr.n], rest...)
+	slices.SortFunc(all, byAge)
+	k.ids[pr.n] = all
 }

@@ -386,7 +386,9 @@ func (w *world) fails(what stepKind, i int) {
 			return
 		}
 		if m.kind == requestMessage {
-			m.r, m.givenUp = nil, w.now
+			if m.r = nil; m.call.Script == script.Lock {
+				m.givenUp = w.now
+			}
 		} else {
 			w.take(i)
 		}

@@ -77,7 +77,7 @@ type message struct {
 	fails   bool          // the answer is an error of the network
 	slow    bool          // it takes as long as it likes
 	attempt int           // of the subscription by which a push comes
-	givenUp clock.Instant // of a request: when its process gave up its answer; 0: it did not
+	givenUp clock.Instant // of a lock: when its process gave up its answer; 0: it did not
 }
 
 // searchProc is a process and what stands around it: the calls of its program, its engine and
