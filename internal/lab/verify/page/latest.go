@@ -59,7 +59,7 @@ var parts = []part{
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", false, one(keepControls)},
 	{"peers", peersCommand, false, one(keepPeers)},
 	{"simulation", `make simulate SIM="-seeds N"`, false, one(keepStories)},
-	{"models", "go run ./internal/lab/model/cmd -large -o json", false, one(keepModels)},
+	{"models", "go run ./internal/lab/model/cmd -o json", false, one(keepModels)},
 	{"soak", "make soak", false, one(func(l *latest, s soakResult) { l.Soak = s.soak() })},
 	{"mutants", "make mutants", true, takeMutants},
 }

@@ -48,7 +48,7 @@ func table(l *latest) string {
 		states += m.States
 	}
 	guards, missed := guards(l)
-	row("`make model`: all states of the protocol for a few clients and steps; then again with one safety check removed at a time", "models",
+	row("`go run ./internal/lab/model/cmd`: all states of the client and of a model of the quorum within bounds; of the model also with one safety check removed at a time", "models",
 		"%s states; %d of %d removed checks noticed", thousands(states), guards-missed, guards)
 	row("`make mutants`: one safety check of the code is removed at a time, and a test must fail", "mutants",
 		"%d of %d noticed", l.Mutants.Killed, l.Mutants.Tried)
