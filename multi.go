@@ -16,13 +16,13 @@ import (
 // Multi locks several names, all or none of them. It has no state of its own. Make it
 // with [Client.Multi].
 //
-// Free names are locked in one step, up to 100 at a time. On a Cluster that needs one
-// hash tag in all keys. On a quorum, or if one of the names is held or in use in this
-// process, they are locked one after the other.
+// Free names are locked in one step, up to 100 at a time. In a Cluster this needs the
+// same hash tag in all keys. Otherwise names are locked one after the other, as on a
+// quorum. The same happens if one of them is held or in use in this process.
 //
 // Multi always locks names in the order of their bytes. So callers that use only Multi
 // never wait for each other in a circle. A caller that locks a further name under a
-// Multi can, unless that name comes later in the order.
+// Multi can be part of such a circle, unless that name comes later in the order.
 type Multi struct {
 	client *Client
 	names  []string // sorted, each once
@@ -40,8 +40,8 @@ func (c *Client) Multi(names ...string) *Multi {
 func (m *Multi) Names() []string { return slices.Clone(m.names) }
 
 // Lock waits until it holds all names. If a name is held, Lock waits for it in its
-// queue. Meanwhile it keeps the names before it, and others wait for these, too. If it
-// loses a name meanwhile, it waits for that name again.
+// queue. Meanwhile it holds the names that come before it in the order, and other
+// callers wait for those. If Lock loses one of them, it waits for that name again.
 //
 // ctx bounds the whole wait. When ctx ends, Lock returns its error within 20 ms, and
 // the client releases the names, in the background if necessary. Under the context of a

@@ -168,7 +168,7 @@ type LateFailure struct{ Ended, Failure error }
 
 func (f *LateFailure) Error() string { return f.Failure.Error() }
 
-// Removals are what abandoned calls left in Redis, and what is being removed now.
+// Removals list what abandoned calls left in Redis. It is being removed in the background.
 type Removals []*removal
 
 // removal is what one abandoned call left in Redis.

@@ -103,8 +103,8 @@ func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 	return e.whenDone(r)
 }
 
-// Share adds a lease with its MinHold to a turn. If it fails, it has added none; ended is not nil if
-// the turn had ended before.
+// Share adds a lease with its MinHold to a turn. After an error it has added none. ended is not
+// nil if the turn had ended before.
 func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Duration) (ended *machine.Ending, err error) {
 	e.mu.Lock()
 	confirmed, ended := u.Share(minHold)
