@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -26,8 +25,7 @@ type Client struct {
 	engine  *engine.Engine
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
-	closed  atomic.Bool
-	guarded guarded.Scripts
+	guarded *guarded.Scripts
 	front   any // the QuorumClient of a quorum, which lives as long as the Client; else nil
 }
 
@@ -60,7 +58,7 @@ func newClient(v Options, store driver.Store, start func(engine.Settings) *engin
 		},
 		Details: (*details.Process)(v.Details), Logger: v.Logger,
 	}
-	c := &Client{store: store}
+	c := &Client{store: store, guarded: new(guarded.Scripts)}
 	if v.OnEvent != nil {
 		c.events = newEventQueue()
 		s.Note = c.events.note
@@ -117,7 +115,7 @@ func (c *Client) Store() driver.Store { return c.store }
 // places in queues stay too. They do not delay other waiters after the connection of
 // the program is closed.
 func (c *Client) Close() error {
-	first := !c.closed.Swap(true) // set before leases end: OnEvent may call Close then
+	first := c.events != nil && !c.events.awaited.Swap(true) // set before leases end: OnEvent may call Close then
 	err := c.engine.Close()
 	if first {
 		c.events.await()

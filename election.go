@@ -45,7 +45,7 @@ func (e *Election) Name() string { return e.name }
 var ErrValue = errors.New("holdfast: bad value")
 
 // MaxValue is the longest value of a candidate, in bytes.
-const MaxValue = keyspace.MaxOwner
+const MaxValue = keyspace.MaxOwner // 64
 
 // ValueError has the reason for which a candidate's value was refused.
 type ValueError struct {

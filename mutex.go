@@ -207,8 +207,10 @@ func (m *Mutex) check() error {
 	switch {
 	case m.Grace < 0 || m.Grace > ttl:
 		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", m.name, m.Grace, ttl))
-	case m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0:
-		panic(fmt.Sprintf("holdfast: MinHold of %s is %v, MaxHold is %v: they must not be negative, and MinHold at most %v", m.name, m.MinHold, m.MaxHold, MaxMinHold))
+	case m.MinHold < 0 || m.MinHold > MaxMinHold:
+		panic(fmt.Sprintf("holdfast: MinHold of %s is %v: it must not be negative, and at most %v", m.name, m.MinHold, MaxMinHold))
+	case m.MaxHold < 0:
+		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", m.name, m.MaxHold))
 	case m.TTL > MaxQuorumTTL:
 		return m.client.lacks(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
 	case m.MinHold > 0:

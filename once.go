@@ -85,7 +85,7 @@ func (e *NotDueError) Unwrap() error { return ErrNotDue }
 // returns. The run then does not count: the next call can run the function at once, in
 // the same interval or tick.
 //
-// Retryable has no effect if [Client.Close] has ended the run: such a run counts.
+// Retryable panics if err is nil. It has no effect if [Client.Close] has ended the run: such a run counts.
 func Retryable(err error) error {
 	if err == nil {
 		panic("holdfast: Retryable needs an error")

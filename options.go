@@ -103,8 +103,11 @@ func (o *Options) withDefaults() Options {
 		v.TTL = DefaultTTL
 	}
 	checkTTL("Options.TTL", v.TTL)
-	if v.Linger < 0 || v.RepairOrphans < 0 {
-		panic("holdfast: Options.Linger and Options.RepairOrphans must not be negative")
+	if v.Linger < 0 {
+		panic(fmt.Sprintf("holdfast: Options.Linger is %v: it must not be negative", v.Linger))
+	}
+	if v.RepairOrphans < 0 {
+		panic(fmt.Sprintf("holdfast: Options.RepairOrphans is %v: it must not be negative", v.RepairOrphans))
 	}
 	if v.WaitReplicas < 0 || v.WaitReplicas > MaxWaitReplicas {
 		panic(fmt.Sprintf("holdfast: Options.WaitReplicas is %d: it must be from 0 to %d", v.WaitReplicas, MaxWaitReplicas))

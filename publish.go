@@ -82,6 +82,7 @@ type eventQueue struct {
 	events  chan Event
 	done    chan struct{} // closed when OnEvent has all
 	dropped atomic.Int64  // events that were dropped and that no Dropped event has counted yet
+	awaited atomic.Bool   // a Close waits for done
 }
 
 func newEventQueue() *eventQueue {
@@ -131,9 +132,6 @@ func (q *eventQueue) deliver(f func(Event), stopped <-chan struct{}) {
 // await waits until OnEvent has all events, so that a program that stores them has all
 // when Close returns. It waits 1 s at most, because OnEvent is code of the user.
 func (q *eventQueue) await() {
-	if q == nil {
-		return
-	}
 	select {
 	case <-q.done:
 	case <-time.After(time.Second):
