@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,7 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 	}
 	defer store.Close()
 	open := map[string]driver.Subscription{}
+	var mu sync.Mutex // guards got between two synctest.Wait
 	var got []heard
 	for i, line := range history {
 		now = time.UnixMicro(line.At)
@@ -109,7 +111,11 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 		for _, channel := range line.Listens {
 			if open[channel] == nil {
 				of := slices.Index(line.Channels, channel)
-				open[channel], err = store.Subscribe(t.Context(), channel, func(payload string) { got = append(got, heard{of, payload}) })
+				open[channel], err = store.Subscribe(t.Context(), channel, func(payload string) {
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, heard{of, payload})
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
