@@ -326,11 +326,15 @@ const lateFor = time.Minute
 func (w *world) isFollowed(m *message) bool { return m.givenUp > 0 && w.now < m.givenUp.Add(lateFor) }
 
 // left notes an id that a script has put into the lock key or the queue after its process had ended
-// it. The process gets no answer from that script. So the id may stay for a ttl, or until Redis
+// it, or after its lease was over. The process gets no answer from that script. So the id may stay for a ttl, or until Redis
 // pushes it, see docs/protocol.md.
 func (w *world) left(p int, id string) {
 	pr := w.procs[p]
-	ended := pr.dead || pr.p.tenures[id] == nil || pr.p.tenures[id].phase >= releasing
+	ended := pr.dead
+	if !ended {
+		t := pr.p.tenures[id]
+		ended = t == nil || t.phase >= releasing || t.phase == holding && w.now >= t.Ends()
+	}
 	if ended && (w.server.lock == id || w.server.place(id) >= 0) && !slices.Contains(w.unseen, id) {
 		w.unseen = append(w.unseen, id)
 	}
