@@ -289,6 +289,7 @@ type grant struct {
 func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 	n := t.local
 	t.tokens.Reserved(g.base, g.size)
+	t.expiry = max(t.expiry, now.Add(g.ttl))
 	switch t.phase {
 	case asked, queued:
 		if n.tenure.successor == t { // the unlock that queued it has run

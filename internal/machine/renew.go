@@ -121,6 +121,10 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	defer func() { n.p.Host.Answer(r, err) }()
+	renewed := err == nil && (a.Word == "renewed" || a.Word == "kept")
+	if renewed {
+		t.expiry = max(t.expiry, now.Add(max(n.Kind.TTL, r.extendBy)))
+	}
 	if t.phase != holding {
 		return // it has ended meanwhile: harmless
 	}
@@ -137,9 +141,9 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	slack := t.slack(now)
 	switch {
 	case now >= t.Ends(): // never revived
-	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.Acked < n.p.WaitReplicas:
+	case renewed && r.Acked < n.p.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
-	case err == nil && (a.Word == "renewed" || a.Word == "kept"):
+	case renewed:
 		n.prolonged(r)
 		t.minHold.renewed(r, n.Kind.TTL, now)
 		n.acknowledged(t, r)
@@ -239,7 +243,7 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 }
 
 // subscribeAt returns when a holder subscribes only to notice a failover: 1 s after the
-// newest lock or renewal was sent. If the subscription breaks, another server may be
+// newest lock or renewal was sent or answered. If the subscription breaks, another server may be
 // the master; a renewal would show that later. A lease that ends or is renewed within
 // 1 s opens none, nor does a Cluster, where each name would need its own.
 func (n *Name) subscribeAt(t *Tenure) clock.Instant {

@@ -112,6 +112,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 		k.pushStart(t)
 		k.arrival(t.arrival)
 		k.at(t.lateGrantAt)
+		k.at(t.expiry)
 		k.due(t.pollBy)
 		k.at(t.verifySince)
 		if t.asking != nil {

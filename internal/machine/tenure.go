@@ -42,7 +42,7 @@ type Tenure struct {
 
 	// From the grant on: when it must have ended, here and in Redis.
 	deadline atomic.Int64  // clock.Instant at which the holder must stop
-	expiry   clock.Instant // when the lock key expires if the script ran at the moment it was sent; it lives longer by the time to get there
+	expiry   clock.Instant // when the lock key has expired, if each script ran before its answer came, and one without an answer when it was sent
 	Replicas atomic.Int32  // how many acknowledged the last renewal
 	minHold  minHold
 }
@@ -158,7 +158,6 @@ func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(tim
 		return
 	}
 	t.deadline.Store(int64(d))
-	t.expiry = max(t.expiry, start.Add(ttl))
 	t.ttl = ttl
 	t.renewAt = alignRenewal(start.Add(ttl/3-jitter(ttl/20)), ttl)
 	t.failures = 0
