@@ -150,6 +150,8 @@ func (k *keyMaker) tenure(t *Tenure) {
 		if t.unlocking != nil {
 			k.request(t.unlocking)
 		}
+	case unreleased:
+		k.at(t.expiry)
 	}
 }
 
