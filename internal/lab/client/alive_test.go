@@ -294,7 +294,6 @@ func TestCallKeepsItsClient(t *testing.T) {
 			hold := make(chan struct{})
 			store.hold.Store(&hold)
 			go func(call func(context.Context) error) { came <- call(context.WithoutCancel(t.Context())) }(call)
-			call = nil
 			labtest.Eventually(t, "the call asks Redis", func() bool { return store.waiting.Load() > 0 })
 			a.stays(t, func() bool { return len(came) > 0 })
 			store.hold.Store(nil)
