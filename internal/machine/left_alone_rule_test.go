@@ -49,6 +49,14 @@ func TestRuleLeftAloneUntilRelease(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{both(pushed("revoked", "#1"), release("a")), "renew #1; a ends: released; unlock #1; renew is not sent"},
 		}},
+		{name: "a renewal that waits for a pipeline counts from when it is sent", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{both(pushed("revoked", "#1"), later(2*time.Second)), "renew #1"},
+			{answer("renew", renewed()), ""},
+			{func(y *play) { y.say("ends in %v", y.turn("a").Ends().Sub(y.now).Round(time.Second)) }, "ends in 15s"},
+		}},
 		{name: "callers that wait here ask with a new id", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},

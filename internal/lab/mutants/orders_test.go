@@ -163,6 +163,8 @@ var orderMutants = []mutant{
 		edits: []string{"now.Add(g.ttl))", "g.start.Add(g.ttl))"}},
 	{guard: "unlock is repeated until the lock key of a late renewal has expired", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleLeftAloneUntilRelease",
 		edits: []string{"t.expiry = max(t.expiry, now.Add(max(n.Kind.TTL", "t.expiry = max(t.expiry, r.Sent.Add(max(n.Kind.TTL"}},
+	{guard: "a renewal that waits for a pipeline counts from when it is sent", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleLeftAloneUntilRelease",
+		edits: []string{"r.Sent, r.Unsent = now, false", "r.Unsent = false"}},
 	{guard: "the host gets the question of CheckHeld with the time that it may take", file: "internal/machine/renew.go", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
 		edits: []string{"Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).checkAnswered,", "Sent: now, OnAnswer: (*Request).checkAnswered,",
 			"\tn.p.Host.Send(r) // a quorum takes the Attempt from it\n", "\tn.p.Host.Send(r)\n\tr.Attempt = n.patienceToRenew(t, now)\n"}},
