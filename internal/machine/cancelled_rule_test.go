@@ -44,10 +44,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{answer("cancel", released()), ""},
 			{answer("lock", heldByAnother()), ""},
 		}},
-		{name: "again after a push", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "again after a push", given: aWaits, beats: []beat{
 			{leave("a"), "cancel #1"},
 			{answer("cancel", released()), "#1 is gone"},
 			{grantPushed("#1", 1, 8, time.Second), "cancel #1"},
@@ -59,10 +56,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("lock", inQueue(0)), "cancel #1"},
 		}},
-		{name: "an id that an unlock queues", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an id that an unlock queues", given: aHoldsSubscribed, beats: []beat{
 			{pushed("recall", "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
@@ -143,10 +137,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{fail("cancel", errNetwork), ""},
 			{wait(20 * time.Millisecond), "cancel #1"},
 		}},
-		{name: "an id of another life that holds the name", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an id of another life that holds the name", given: aHoldsSubscribed, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", released()), "release of a: ok"},
 			{enter("b"), "lock #2 wait 0"},
@@ -157,10 +148,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{enter("b"), "lock #1 wait 0"},
 			{func(y *play) { answer("lock", queuedBy(y.p.idPrefix+"BBBBBBBBBBB.15000|clone"))(y) }, ""},
 		}},
-		{name: "nor one that is over and not released", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "nor one that is over and not released", given: aHoldsSubscribed, beats: []beat{
 			{sleep(15 * time.Second), "a ends: lost: expired"},
 			{enter("b"), "lock #2 wait 0"},
 			{func(y *play) { answer("lock", queuedBy(y.id("#1")))(y) }, ""},

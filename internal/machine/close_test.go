@@ -11,9 +11,7 @@ import (
 func TestClose(t *testing.T) {
 	short := Waiter{Call: "a", MinHold: 5 * time.Second}
 	perform(t, []scene{
-		{name: "a held name is unlocked, and nothing is sent later", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a held name is unlocked, and nothing is sent later", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{shutDown, "b: closed; a ends: lost: closed; owed: unlock #1"},
 			{wait(10 * time.Second), ""},
@@ -24,10 +22,7 @@ func TestClose(t *testing.T) {
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
 			{func(y *play) { y.p.Confirm("n", y.now) }, ""},
 		}},
-		{name: "a queued id is cancelled", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a queued id is cancelled", given: aWaits, beats: []beat{
 			{shutDown, "a: closed; owed: cancel #1"},
 		}},
 		{name: "a lock that is answered later is undone", beats: []beat{
@@ -35,10 +30,7 @@ func TestClose(t *testing.T) {
 			{shutDown, "a: closed; owed: cancel #1"},
 			{late("lock", granted(1, 8)), "owed: cancel #1"},
 		}},
-		{name: "so is an id that an unlock queued", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "so is an id that an unlock queued", given: aHoldsSubscribed, beats: []beat{
 			{pushed("recall", "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
@@ -54,9 +46,7 @@ func TestClose(t *testing.T) {
 			{shutDown, "b: closed; release of a: unknown; owed: cooldown #1 5000; owed: cancel #2"},
 			{late("cooldown", inQueue(0)), "owed: cancel #2"},
 		}},
-		{name: "a lease that is over is unlocked", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a lease that is over is unlocked", given: aHolds, beats: []beat{
 			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
 			{shutDown, "owed: unlock #1"},
 		}},
@@ -74,9 +64,7 @@ func TestClose(t *testing.T) {
 			{shutDown, ""},
 			{late("lock", granted(9, 8)), ""},
 		}},
-		{name: "a term that ends is announced", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a term that ends is announced", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, given: aHolds, beats: []beat{
 			{shutDown, "a ends: lost: closed; owed: unlock #1; owed: election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
 		{name: "a cleanup goes out again, unless it was answered", beats: []beat{

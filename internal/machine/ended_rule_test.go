@@ -39,10 +39,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 	take := first(FirstLock{Script: script.Take, Args: []string{"", another, "a reason"}, Victim: Victim{ID: another}})
 	adopt := first(FirstLock{Script: script.Adopt, Args: []string{another, "8"}})
 	perform(t, []scene{
-		{name: "a revoked tenure is over, and callers ask with a new id", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a revoked tenure is over, and callers ask with a new id", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{pushed("revoked", "#1"), "renew #1"},
 			{answer("renew", revocation), "a ends: lost: revoked; lock #2 wait 0"},
@@ -56,39 +53,28 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{wait(time.Millisecond), "renew #1"},
 		}},
-		{name: "a stolen tenure is past", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a stolen tenure is past", given: aHoldsSubscribed, beats: []beat{
 			{pushed("revoked", "#1"), "renew #1"},
 			{answer("renew", theft), "a ends: lost: stolen"},
 			{release("a"), ""},
 		}},
-		{name: "a lost one, too, and all others are renewed", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a lost one, too, and all others are renewed", given: aHolds, beats: []beat{
 			{sleep(5 * time.Second), "listen; renew #1"},
 			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 			{release("a"), ""},
 		}},
-		{name: "admin.Of asks at once", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "admin.Of asks at once", given: aHolds, beats: []beat{
 			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
 			{answer("renew", revocation), "a ends: lost: revoked"},
 		}},
-		{name: "CheckHeld asks, and says for how long", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "CheckHeld asks, and says for how long", given: aHolds, beats: []beat{
 			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
 			{answer("held", wire.Answer{Word: "ours", PTTL: time.Second}), ""},
 			{func(y *play) { y.say("%v", y.request("held").HeldUntil.Sub(y.now).Round(time.Second)) }, "1s"},
 			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
 			{answer("held", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 		}},
-		{name: "a renewal may be older than the reason for another", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a renewal may be older than the reason for another", given: aHolds, beats: []beat{
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, "renew #1"},
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, "renew #1"},
 		}},
@@ -118,10 +104,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{answer("take", granted(9, 8)), "take #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another a reason"},
 			{answer("take", taken), "a: unreachable; cancel #1"},
 		}},
-		{name: "a steal from a lease of this Client", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a steal from a lease of this Client", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{func(y *play) {
 				y.kind = first(FirstLock{Script: script.Take, Victim: Victim{ID: y.id("#1"), Reason: "a reason"}})(y.p)
@@ -144,10 +127,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{leave("a"), "cancel #1"},
 			{answer("take", granted(9, 8)), "cancel #1"},
 		}},
-		{name: "an export ends the lease and leaves the lock key", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an export ends the lease and leaves the lock key", given: aHoldsSubscribed, beats: []beat{
 			{export("a"), "a ends: lost: exported; the last token is 8"},
 			{release("a"), ""},
 			{grantPushed("#1", 9, 8, 0), ""},
@@ -162,9 +142,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{answer("renew", block(2, 4096)), ""},
 			{export("a"), "a ends: lost: exported; the last token is 4097"},
 		}},
-		{name: "also for one that nobody else waits for", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "also for one that nobody else waits for", given: aHolds, beats: []beat{
 			{func(y *play) { y.turn("a").Prolong(y.now, 1, 0) }, "renew #1 1"},
 			{func(y *play) { y.say("settled: %v", y.turn("a").Settled()) }, "settled: false"},
 			{export("a"), "export: a renewal that reserves tokens has no answer yet: try again"},
@@ -172,9 +150,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{func(y *play) { y.say("settled: %v", y.turn("a").Settled()) }, "settled: true"},
 			{export("a"), "a ends: lost: exported; the last token is 9"},
 		}},
-		{name: "no export of a turn that leases share", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "no export of a turn that leases share", given: aHolds, beats: []beat{
 			{share("a", 0), ""},
 			{export("a"), "export: holdfast: n: 2 leases share it (Mutex.Reentrant): release the others before you export it"},
 		}},

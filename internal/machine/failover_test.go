@@ -11,29 +11,21 @@ import (
 func TestFailover(t *testing.T) {
 	suspect := func(y *play) { y.p.renewAllSoon(y.now) }
 	perform(t, []scene{
-		{name: "a loss may not be alone", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a loss may not be alone", given: aHolds, beats: []beat{
 			{enterAt("m", "b"), "lock #2"},
 			{answer("lock", granted(1, 8)), "b gets 1"},
 			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
 			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 			{wait(time.Millisecond), "renew #2"},
 		}},
-		{name: "a subscription that breaks", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a subscription that breaks", given: aHoldsSubscribed, beats: []beat{
 			{later(time.Second), ""},
 			{broken, ""},
 			{enterAt("m", "b"), "lock #2"},
 			{answer("lock", granted(1, 8)), "b gets 1"},
 			{wait(time.Millisecond), "renew #1; renew #2"},
 		}},
-		{name: "a renewal that may hang in the old connection", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a renewal that may hang in the old connection", given: aHoldsSubscribed, beats: []beat{
 			{sleep(5 * time.Second), "renew #1"},
 			{fail("renew", errNetwork), ""},
 			{wait(20 * time.Millisecond), "renew #1"},
@@ -41,10 +33,7 @@ func TestFailover(t *testing.T) {
 			{answer("lock", granted(1, 8)), "b gets 1"},
 			{wait(time.Millisecond), "renew #1; renew #2"},
 		}},
-		{name: "not again and again", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "not again and again", given: aHoldsSubscribed, beats: []beat{
 			{later(time.Second), ""},
 			{suspect, ""},
 			{wait(time.Millisecond), "renew #1"},
@@ -53,9 +42,7 @@ func TestFailover(t *testing.T) {
 			{wait(498 * time.Millisecond), ""},
 			{wait(2 * time.Millisecond), "renew #1"},
 		}},
-		{name: "an id of ours that has come back", settings: Settings{Owner: "host:7"}, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an id of ours that has come back", settings: Settings{Owner: "host:7"}, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", released()), "release of a: ok"},
 			{enter("b"), "lock #2"},

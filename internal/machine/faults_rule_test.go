@@ -24,9 +24,7 @@ func block(base, size int64) wire.Answer {
 // Rule 9: a slot that moves.
 func TestRuleSlotThatMoves(t *testing.T) {
 	perform(t, []scene{
-		{name: "an unlock of the lock key only is repeated until it runs", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an unlock of the lock key only is repeated until it runs", given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", wire.Answer{Word: "dropped"}), "release of a: ok; unlock #1"},
 			{answer("unlock", wire.Answer{Word: "dropped"}), ""},
@@ -34,18 +32,14 @@ func TestRuleSlotThatMoves(t *testing.T) {
 			{answer("unlock", released()), ""},
 			{wait(time.Minute), ""},
 		}},
-		{name: "for a ttl at most", settings: Settings{TTL: time.Second}, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "for a ttl at most", settings: Settings{TTL: time.Second}, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", wire.Answer{Word: "dropped"}), "release of a: ok; unlock #1"},
 			{later(time.Second), ""},
 			{answer("unlock", wire.Answer{Word: "dropped"}), ""},
 			{wait(time.Minute), ""},
 		}},
-		{name: "a renewal of the lock key only is soon repeated", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a renewal of the lock key only is soon repeated", given: aHolds, beats: []beat{
 			{sleep(5 * time.Second), "listen; renew #1"},
 			{answer("renew", wire.Answer{Word: "kept"}), ""},
 			{wait(50 * time.Millisecond), ""},
@@ -65,10 +59,7 @@ func TestRuleWaitReplicas(t *testing.T) {
 			{answer("lock", granted(1, 8)), "renew #1 4096"},
 			{acked(1, block(9, 64)), "a gets 9"},
 		}},
-		{name: "also one that was pushed", settings: replicated, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "also one that was pushed", settings: replicated, given: aWaits, beats: []beat{
 			{grantPushed("#1", 1, 8, 0), "renew #1 4096"},
 			{acked(1, block(9, 64)), "a gets 9"},
 		}},
@@ -145,9 +136,7 @@ func TestRulePatience(t *testing.T) {
 			{later(500 * time.Millisecond), ""},
 			{fail("lock", errNetwork), "a: unreachable; cancel #1"},
 		}},
-		{name: "nor that during a release", settings: Settings{TTL: time.Hour}, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "nor that during a release", settings: Settings{TTL: time.Hour}, given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{release("a"), "a ends: released; unlock #1"},
 			{later(time.Minute), ""},

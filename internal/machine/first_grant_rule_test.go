@@ -16,26 +16,17 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{answer("lock", granted(1, 1)), "a gets 1"},
 			{grantPushed("#1", 2, 1, time.Millisecond), ""},
 		}},
-		{name: "a push begins, and an answer prolongs", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a push begins, and an answer prolongs", given: aWaits, beats: []beat{
 			{pushed("missed", "#1"), "lock #1 wait 70"},
 			{grantPushed("#1", 1, 8, time.Millisecond), "a gets 1"},
 			{answer("lock", granted(9, 8)), ""},
 			{sleep(3 * time.Second), ""},
 		}},
-		{name: "a push alone counts for its window", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a push alone counts for its window", given: aWaits, beats: []beat{
 			{grantPushed("#1", 1, 8, time.Millisecond), "a gets 1"},
 			{sleep(3 * time.Second), "a ends: lost: expired"},
 		}},
-		{name: "from before it was sent", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "from before it was sent", given: aWaits, beats: []beat{
 			{later(time.Second), ""},
 			{grantPushed("#1", 1, 8, 0), "a gets 1"},
 			{sleep(time.Second), "a ends: lost: expired"},
@@ -46,34 +37,22 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{wait(2100 * time.Millisecond), "lock #1 wait 0"},
 			{grantPushed("#1", 1, 8, 0), "lock #1 wait 0"},
 		}},
-		{name: "from the subscription, if none is answered on it", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "from the subscription, if none is answered on it", given: aWaits, beats: []beat{
 			{broken, ""},
 			{confirmed, "lock #1 wait 70"},
 			{later(3 * time.Second), ""},
 			{grantPushed("#1", 1, 8, time.Hour), "lock #1 wait 70"},
 		}},
-		{name: "a tenure that is over is not revived", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a tenure that is over is not revived", given: aHoldsSubscribed, beats: []beat{
 			{sleep(15 * time.Second), "a ends: lost: expired"},
 			{answer("lock", granted(9, 8)), ""},
 			{grantPushed("#1", 17, 8, 15*time.Second), ""},
 		}},
-		{name: "nor before its end was noticed", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "nor before its end was noticed", given: aHoldsSubscribed, beats: []beat{
 			{later(15 * time.Second), ""},
 			{grantPushed("#1", 9, 8, 15*time.Second), "a ends: lost: expired"},
 		}},
-		{name: "an id that was released is cancelled again", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an id that was released is cancelled again", given: aHoldsSubscribed, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("lock", granted(9, 8)), "cancel #1"},
 			{answer("unlock", released()), "release of a: ok"},

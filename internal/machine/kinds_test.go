@@ -225,9 +225,7 @@ func TestDedicatedKinds(t *testing.T) {
 			{enter("a"), "lock #1"},
 			{enter("b"), "lock #2"},
 		}},
-		{name: "its ttl counts", kind: own, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "its ttl counts", kind: own, given: aHolds, beats: []beat{
 			{wait(2 * time.Second), "listen; renew #1"},
 			{sleep(4 * time.Second), "a ends: lost: expired"},
 		}},
@@ -341,24 +339,18 @@ func TestElections(t *testing.T) {
 		}
 	}
 	perform(t, []scene{
-		{name: "a leader announces, now and again", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a leader announces, now and again", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
 			{release("a"), "a ends: released; unlock #1"},
 			{resigned, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
-		{name: "an announcement is repeated until it is answered", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an announcement is repeated until it is answered", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{fail("election_announce", errNetwork), ""},
 			{wait(20 * time.Millisecond), "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
-		{name: "a new value has the next number", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a new value has the next number", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{proclaim("second"), "to send: election_announce #1 1 holdfast/push:election:{holdfast:n} 1 second"},
 			{proclaim("third"), "to send: election_announce #1 1 holdfast/push:election:{holdfast:n} 2 third"},
@@ -366,25 +358,19 @@ func TestElections(t *testing.T) {
 			{release("a"), "a ends: released; unlock #1"},
 			{proclaim("fourth"), "proclaim: released"},
 		}},
-		{name: "a term that is over announces no more by itself", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a term that is over announces no more by itself", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
 			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
 			{sleep(5 * time.Minute), ""},
 		}},
-		{name: "an exporter announces nothing more", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an exporter announces nothing more", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
 			{export("a"), "a ends: lost: exported; the last token is 8; the value is first"},
 			{wait(6 * time.Minute), ""},
 		}},
-		{name: "the adopter gets its newest value", kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "the adopter gets its newest value", kind: candidate, given: aHolds, beats: []beat{
 			{proclaim("second"), "to send: election_announce #1 1 holdfast/push:election:{holdfast:n} 1 second"},
 			{export("a"), "a ends: lost: exported; the last token is 8; the value is second"},
 		}},
@@ -392,15 +378,10 @@ func TestElections(t *testing.T) {
 			{enter("a"), "lock #1"},
 			{enter("b"), "lock #2"},
 		}},
-		{name: "a term does not linger", settings: Settings{Linger: time.Hour}, kind: candidate, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a term does not linger", settings: Settings{Linger: time.Hour}, kind: candidate, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 		}},
-		{name: "a long one is announced again", settings: Settings{TTL: time.Hour}, kind: candidate, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a long one is announced again", settings: Settings{TTL: time.Hour}, kind: candidate, given: aHoldsSubscribed, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
 			{sleep(5 * time.Minute), "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},

@@ -45,19 +45,13 @@ func TestRuleMinHold(t *testing.T) {
 			{grantPushed("#1", 1, 8, 0), "renew #1 0 5000"},
 			{answer("renew", renewed()), "a gets 1"},
 		}},
-		{name: "a tenure that was renewed without leaves", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a tenure that was renewed without leaves", given: aHoldsSubscribed, beats: []beat{
 			{enterAs(next), ""},
 			{sleep(5 * time.Second), "renew #1"},
 			{answer("renew", renewed()), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "one that was not goes on", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "one that was not goes on", given: aHoldsSubscribed, beats: []beat{
 			{enterAs(next), ""},
 			{release("a"), "a ends: released; renew #1 0 20000"},
 			{answer("renew", renewed()), "b gets 2"},
@@ -228,40 +222,28 @@ func TestRuleNoRenew(t *testing.T) {
 		return func(y *play) { y.turn("a").Prolong(y.now, 0, d) }
 	}
 	perform(t, []scene{
-		{name: "it is not renewed, and unlocked at its deadline", kind: fixed, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "it is not renewed, and unlocked at its deadline", kind: fixed, given: aHolds, beats: []beat{
 			{wait(14 * time.Second), "listen"},
 			{wait(time.Second), "a ends: lost: expired; unlock #1"},
 		}},
-		{name: "after a push a renewal sets the ttl first", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "after a push a renewal sets the ttl first", kind: fixed, given: aWaits, beats: []beat{
 			{grantPushed("#1", 1, 8, 0), "renew #1 0 15000"},
 			{answer("renew", renewed()), "a gets 1"},
 			{wait(14 * time.Second), ""},
 		}},
-		{name: "only Extend renews", kind: fixed, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "only Extend renews", kind: fixed, given: aHolds, beats: []beat{
 			{extend(time.Minute), "renew #1 0 60000"},
 			{answer("renew", renewed()), ""},
 			{wait(59 * time.Second), "listen"},
 			{wait(time.Second), "a ends: lost: expired; unlock #1"},
 		}},
-		{name: "an Extend without an answer may have prolonged it", kind: fixed, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an Extend without an answer may have prolonged it", kind: fixed, given: aHolds, beats: []beat{
 			{extend(20 * time.Second), "renew #1 0 20000"},
 			{sleep(15 * time.Second), "listen; a ends: lost: expired; unlock #1"},
 			{fail("unlock", errNetwork), ""},
 			{wait(20 * time.Millisecond), "unlock #1"},
 		}},
-		{name: "where others renew it asks", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "where others renew it asks", kind: fixed, given: aHoldsSubscribed, beats: []beat{
 			{broken, ""},
 			{confirmed, "held #1"},
 			{fail("held", errNetwork), ""},
@@ -269,56 +251,39 @@ func TestRuleNoRenew(t *testing.T) {
 			{answer("held", wire.Answer{Word: "ours", PTTL: 10 * time.Second}), ""},
 			{wait(10 * time.Second), "held #1; held #1; held #1; held #1; held #1"},
 		}},
-		{name: "so it does when it was revoked here", kind: fixed, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "so it does when it was revoked here", kind: fixed, given: aHolds, beats: []beat{
 			{func(y *play) { y.p.Confirm("n", y.now) }, "held #1"},
 			{fail("held", errNetwork), ""},
 			{wait(20 * time.Millisecond), "held #1"},
 		}},
-		{name: "soon, however long the ttl is", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "soon, however long the ttl is", kind: fixed, given: aHoldsSubscribed, beats: []beat{
 			{extend(time.Hour), "renew #1 0 3600000"},
 			{answer("renew", renewed()), ""},
 			{pushed("revoked", "#1"), "held #1"},
 			{wait(3 * time.Second), "held #1"},
 		}},
-		{name: "an answer to a question of before is not enough", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an answer to a question of before is not enough", kind: fixed, given: aHoldsSubscribed, beats: []beat{
 			{pushed("revoked", "#1"), "held #1"},
 			{later(time.Millisecond), ""},
 			{pushed("revoked", "#1"), "held #1"},
 			{answer("held 1", wire.Answer{Word: "ours", PTTL: 10 * time.Second}), ""},
 			{wait(2500 * time.Millisecond), "held #1"},
 		}},
-		{name: "nor is that of an Extend", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "nor is that of an Extend", kind: fixed, given: aHoldsSubscribed, beats: []beat{
 			{extend(time.Minute), "renew #1 0 60000"},
 			{later(time.Millisecond), ""},
 			{pushed("revoked", "#1"), "held #1"},
 			{answer("renew", renewed()), ""},
 			{wait(2500 * time.Millisecond), "held #1"},
 		}},
-		{name: "nor that of the renewal which began the turn", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "nor that of the renewal which began the turn", kind: fixed, given: aWaits, beats: []beat{
 			{grantPushed("#1", 1, 8, 0), "renew #1 0 15000"},
 			{later(time.Millisecond), ""},
 			{pushed("revoked", "#1"), "renew #1 0 15000"},
 			{answer("renew 1", renewed()), "a gets 1"},
 			{wait(500 * time.Millisecond), "held #1"},
 		}},
-		{name: "a revoked one is unlocked a ttl later", kind: fixed, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a revoked one is unlocked a ttl later", kind: fixed, given: aHoldsSubscribed, beats: []beat{
 			{pushed("revoked", "#1"), "held #1"},
 			{answer("held", wire.Answer{Word: "revoked"}), "a ends: lost: revoked"},
 			{wait(14999 * time.Millisecond), ""},

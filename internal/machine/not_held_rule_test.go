@@ -15,42 +15,30 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 	notHeld := wire.Answer{Word: "not held"}
 	taken := wire.Answer{Word: "not held", Holder: another}
 	perform(t, []scene{
-		{name: "a driver may have sent it twice", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a driver may have sent it twice", given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", notHeld), "release of a: ok"},
 		}},
-		{name: "one that sends once proves that it is gone", settings: once, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "one that sends once proves that it is gone", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", notHeld), "release of a: lost: gone"},
 		}},
-		{name: "or taken", settings: once, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "or taken", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", taken), "release of a: lost: taken"},
 		}},
-		{name: "not if an earlier unlock may have run", settings: once, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "not if an earlier unlock may have run", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{fail("unlock", errNetwork), ""},
 			{wait(20 * time.Millisecond), "unlock #1"},
 			{answer("unlock", notHeld), "release of a: ok"},
 		}},
-		{name: "nor after the deadline", settings: once, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "nor after the deadline", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{later(14900 * time.Millisecond), ""},
 			{answer("unlock", taken), "release of a: ok"},
 		}},
-		{name: "after \"again\" it is sent once more", settings: once, beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "after \"again\" it is sent once more", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", wire.Answer{Word: "again"}), "unlock #1"},
 			{answer("unlock", notHeld), "release of a: lost: gone"},
@@ -70,27 +58,19 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 			{answer("lock", inQueue(0)), "cancel #1"},
 			{answer("unlock", notHeld), "release of a: ok"},
 		}},
-		{name: "the new id was not queued", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "the new id was not queued", given: aHoldsSubscribed, beats: []beat{
 			{pushed("recall", "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{answer("unlock", taken), "release of a: ok; lock #2 wait 0"},
 		}},
-		{name: "the new id was granted", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "the new id was granted", given: aHoldsSubscribed, beats: []beat{
 			{pushed("recall", "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{answer("unlock", granted(9, 8)), "release of a: ok; b gets 9"},
 		}},
-		{name: "without any answer it is unknown", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "without any answer it is unknown", given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
 			{wait(2 * time.Second), "release of a: unknown"},
 			{answer("unlock", released()), ""},

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,7 +50,28 @@ type scene struct {
 	settings Settings
 	quorum   bool // the server keeps no queue
 	kind     func(p *Process) *Kind
+	given    []beat // before beats, for what many scenes begin with
 	beats    []beat
+}
+
+// aHolds: caller a has the name. The process has no subscription.
+var aHolds = []beat{
+	{enter("a"), "lock #1"},
+	{answer("lock", granted(1, 8)), "a gets 1"},
+}
+
+// aHoldsSubscribed: caller a has the name. The subscription is confirmed.
+var aHoldsSubscribed = []beat{
+	{confirmed, ""},
+	{enter("a"), "lock #1 wait 0"},
+	{answer("lock", granted(1, 8)), "a gets 1"},
+}
+
+// aWaits: caller a waits, and the process is in the queue. The subscription is confirmed.
+var aWaits = []beat{
+	{confirmed, ""},
+	{enter("a"), "lock #1 wait 0"},
+	{answer("lock", inQueue(0)), ""},
 }
 
 // another is the id of another Client.
@@ -67,7 +89,7 @@ func perform(t *testing.T, scenes []scene) {
 			if s.kind != nil {
 				y.kind = s.kind(y.p)
 			}
-			for i, b := range s.beats {
+			for i, b := range slices.Concat(s.given, s.beats) {
 				if got := y.after(b.in); got != b.out {
 					t.Fatalf("input %d: the host is asked for\n\t%s\nwant\n\t%s", i+1, got, b.out)
 				}

@@ -34,19 +34,13 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 	handedOver := placed(9, 5*time.Second)
 	handedOver.PollIn = time.Second
 	perform(t, []scene{
-		{name: "a grant counts for two seconds, and is renewed in that time", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a grant counts for two seconds, and is renewed in that time", given: aWaits, beats: []beat{
 			{grantPushed("#1", 1, 8, 0), "a gets 1"},
 			{wait(700 * time.Millisecond), "renew #1"},
 			{answer("renew", renewed()), ""},
 			{sleep(4 * time.Second), ""},
 		}},
-		{name: "a recall serves the local waiters, and the answer of unlock decides", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a recall serves the local waiters, and the answer of unlock decides", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{pushed("recall", "#1"), ""},
 			{enter("c"), ""},
@@ -61,10 +55,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "behind a recall no request waits for others", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "behind a recall no request waits for others", given: aHoldsSubscribed, beats: []beat{
 			{both(pushed("recall", "#1"), release("a")), "a ends: released; unlock #1"},
 			{contended("unlock"), "contended: true"},
 		}},
@@ -74,10 +65,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{func(y *play) { y.local.BatchRefused() }, ""},
 			{contended("lock"), "contended: true"},
 		}},
-		{name: "the head asks at the time that the push says", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "the head asks at the time that the push says", given: aWaits, beats: []beat{
 			{pushed("head", "#1"), ""},
 			{wait(2001 * time.Millisecond), ""},
 			{wait(12 * time.Millisecond), "lock #1 wait 70"},
@@ -177,10 +165,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{wait(2001 * time.Millisecond), ""},
 			{wait(12 * time.Millisecond), "lock #1 wait 70"},
 		}},
-		{name: "a missed one asks at once", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a missed one asks at once", given: aWaits, beats: []beat{
 			{pushed("missed", "#1"), "lock #1 wait 70"},
 		}},
 		{name: "or after the answer that is on its way", beats: []beat{
@@ -190,10 +175,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{answer("lock", inQueue(0)), ""},
 			{wait(time.Millisecond), "lock #1 wait 70"},
 		}},
-		{name: "it asks when its subscription is confirmed", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "it asks when its subscription is confirmed", given: aWaits, beats: []beat{
 			{broken, ""},
 			{confirmed, "lock #1 wait 70"},
 		}},
@@ -205,17 +187,11 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{answer("lock", inQueue(0)), ""},
 			{wait(time.Millisecond), "lock #1 wait 70"},
 		}},
-		{name: "a revocation is asked about", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a revocation is asked about", given: aHoldsSubscribed, beats: []beat{
 			{pushed("revoked", "#1"), "renew #1"},
 			{answer("renew", renewed()), ""},
 		}},
-		{name: "one of an earlier subscription is dropped", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "one of an earlier subscription is dropped", given: aWaits, beats: []beat{
 			{func(y *play) { y.attempt-- }, ""},
 			{grantPushed("#1", 1, 8, 0), ""},
 		}},
@@ -315,19 +291,13 @@ func TestRuleTooSlowIsAnError(t *testing.T) {
 			{later(310 * time.Millisecond), ""},
 			{answer("lock", granted(9, 8)), "lock #1 wait 70"},
 		}},
-		{name: "a turn needs a third of the ttl", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a turn needs a third of the ttl", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{later(11 * time.Second), ""},
 			{release("a"), "a ends: released; renew #1"},
 			{answer("renew", renewed()), "b gets 2"},
 		}},
-		{name: "and has it after a renewal, or there is an error", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "and has it after a renewal, or there is an error", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{later(time.Second), ""},
 			{pushed("revoked", "#1"), "renew #1"},

@@ -30,60 +30,42 @@ func TestRuleSubscribedBeforeItWaits(t *testing.T) {
 			{enter("try"), "lock #1"},
 			{answer("lock", heldByAnother()), "try: held by another"},
 		}},
-		{name: "a second local caller opens it", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a second local caller opens it", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 		}},
-		{name: "no second turn where a recall may have been missed", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "no second turn where a recall may have been missed", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{release("a"), "a ends: released; unlock #1"},
 			{answer("unlock", released()), "release of a: ok; lock #2"},
 		}},
-		{name: "a second turn after a grant that was pushed", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", inQueue(0)), ""},
+		{name: "a second turn after a grant that was pushed", given: aWaits, beats: []beat{
 			{enter("b"), ""},
 			{grantPushed("#1", 1, 8, time.Millisecond), "a gets 1"},
 			{release("a"), "a ends: released; b gets 2"},
 		}},
-		{name: "a second turn if lock was sent after the confirmation", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a second turn if lock was sent after the confirmation", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
 			{release("a"), "a ends: released; b gets 2"},
 		}},
-		{name: "a second turn if renew was sent after the confirmation", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a second turn if renew was sent after the confirmation", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{confirmed, "renew #1"},
 			{answer("renew", renewed()), ""},
 			{release("a"), "a ends: released; b gets 2"},
 		}},
-		{name: "that renewal has to be answered", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "that renewal has to be answered", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{confirmed, "renew #1"},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "a renewal before the confirmation proves nothing", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "a renewal before the confirmation proves nothing", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{wait(5 * time.Second), "renew #1; renew #1"},
 			{confirmed, "renew #1"},
 			{answer("renew 1", renewed()), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "and is repeated", beats: []beat{
-			{enter("a"), "lock #1"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "and is repeated", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
 			{wait(2500 * time.Millisecond), "renew #1"},
 			{confirmed, "renew #1"},
@@ -101,18 +83,12 @@ func TestRuleSubscribedBeforeItWaits(t *testing.T) {
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "an idle tenure asks while a recall may be missed", settings: Settings{Linger: time.Hour}, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an idle tenure asks while a recall may be missed", settings: Settings{Linger: time.Hour}, given: aHoldsSubscribed, beats: []beat{
 			{release("a"), "a ends: released"},
 			{broken, ""},
 			{wait(time.Second), "renew #1"},
 		}},
-		{name: "an id serves one tenure", beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", granted(1, 8)), "a gets 1"},
+		{name: "an id serves one tenure", given: aHoldsSubscribed, beats: []beat{
 			{pushed("recall", "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
