@@ -146,9 +146,9 @@ func (w *world) nextOf(i int, pr *searchProc, may, must func(kind stepKind, at, 
 	}
 }
 
-// arrivesFirst is a message of which it does not matter when it arrives; -1: there is none. Its
-// process wants nothing any more. What it gets are answers to its cleanups, and that its
-// subscription is confirmed.
+// arrivesFirst returns the index of a message whose time of arrival does not matter; -1: there is none.
+// It is the answer to a cleanup, or the confirmation of a subscription, and its process wants nothing
+// any more.
 func (w *world) arrivesFirst() int {
 	first := -1
 	for i, m := range w.net {

@@ -74,7 +74,7 @@ func lockNames(t *testing.T, d labtest.Library, nodes labtest.Cluster, names int
 	}
 }
 
-// wait waits for so many more of the names at once.
+// wait starts one more waiter for each of the next names, all at once, until all are in the queue.
 func (w *wanted) wait(t *testing.T, names int) {
 	t.Helper()
 	for range names {

@@ -96,8 +96,8 @@ type visit struct {
 //     since its last turn, no caller of another process has had more than one
 //     turn, no caller of its own more than two.
 //
-// And within a process whoever waited in the queue before another called Lock is
-// served before: so if n callers stood there at a turn, they have the n turns
+// Within a process, a caller that waited in the queue before another called Lock is
+// served before it: if n callers stood there at a turn, they have the n turns
 // that follow.
 //
 // What waited in the queue in a disturbed span of time proves nothing.

@@ -62,7 +62,7 @@ func TestDeadWaiterOfASemaphore(t *testing.T) {
 	})
 }
 
-// A Mutex that is given up leaves nothing in the queue, whoever else stands there.
+// A Mutex that is given up leaves nothing in the queue, also if other callers stand there.
 func TestGivenUpBesideASemaphore(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)

@@ -50,7 +50,7 @@ func (s stage) lostBy(what string, err error, cause holdfast.Cause, reason strin
 }
 
 // A hold that was exported is kept by hand, from any process, for as long as it is
-// renewed; then the next waiter gets the name, and what comes late is told that it is over.
+// renewed. Then the next waiter gets the name, and a late renewal or release returns that the hold is over.
 func TestExportedIsKept(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 6*time.Second), s.process("p1", 20*time.Second), s.process("p2", 15*time.Second)

@@ -76,7 +76,7 @@ func TestMinHoldCoolsDown(t *testing.T) {
 	})
 }
 
-// A caller that orders something of the tenure that has ended is told that nobody holds the name.
+// Revoke and Steal of a tenure that has ended return an error: nobody holds the name.
 func TestMinHoldOrders(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
@@ -326,8 +326,8 @@ func (c *endingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// The head is told how long the name cools down: it does not wait for the end of the ttl
-// that it had seen.
+// A push tells the head of the queue how long the name cools down. So the head does not wait for the
+// end of the ttl that it had seen.
 func TestMinHoldHeadIsNotified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
