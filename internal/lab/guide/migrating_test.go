@@ -35,22 +35,6 @@ func chargeWithRedsync(ctx context.Context, rs *redsync.Redsync, charge func(con
 	return charge(ctx)
 }
 
-func renewWithRedsync(ctx context.Context, mutex *redsync.Mutex, stop context.CancelFunc) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(5 * time.Second):
-		}
-		if ok, err := mutex.ExtendContext(ctx); !ok || err != nil {
-			stop() // cancels the work
-			return
-		}
-	}
-}
-
-var _ = renewWithRedsync // the work needs more than 15 s
-
 func chargeWithHoldfast(ctx context.Context, client *holdfast.Client, charge func(context.Context, int64) error) error {
 	return holdfast.Do(ctx, client.Mutex("lock:invoice:42"),
 		func(ctx context.Context, lease *holdfast.Lease) error {
