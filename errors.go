@@ -100,7 +100,7 @@ const (
 
 	Revoked  Cause = "revoked"  // Revoke of package admin ended the lease: the name stays held until Release or for a ttl
 	Stolen   Cause = "stolen"   // a Steal ended the lease and gave the name away
-	Exported Cause = "exported" // Lease.Export ended the lease: another process may adopt it
+	Exported Cause = "exported" // Lease.Export ended the lease: another process may adopt it; its event is LeaseExported
 )
 
 // LostError has the cause for which a lease was lost.

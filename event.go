@@ -3,9 +3,10 @@ package holdfast
 import "time"
 
 // Event is something that happened to a lock of this process. [Options.OnEvent]
-// receives it. Its types are [Granted], [Released], [Lost], [Queued], [Recalled],
-// [Renewed], [RenewFailed], [Repaired], [SizeMismatch], [SubscriptionConfirmed],
-// [SubscriptionBroken] and [Dropped]. Switch on the type, and ignore others.
+// receives it. Its types are [Granted], [Released], [Lost], [LeaseExported],
+// [ExportReleased], [Queued], [Recalled], [Renewed], [RenewFailed], [Repaired],
+// [SizeMismatch], [SubscriptionConfirmed], [SubscriptionBroken] and [Dropped]. Switch on
+// the type, and ignore others.
 type Event interface{ event() }
 
 // Queued is the event that this process joined the queue of a name or polled it again.
@@ -48,7 +49,8 @@ type Released struct {
 	At    time.Time // before the request to Redis, with a monotonic reading
 }
 
-// Lost is the event that a lease ended before its release.
+// Lost is the event that a lease ended before its release. An export is no loss: see
+// [LeaseExported].
 type Lost struct {
 	Name   string
 	Token  int64
@@ -57,6 +59,23 @@ type Lost struct {
 	Held   time.Duration
 	Kind   Kind
 	At     time.Time // when the lease ended, or its deadline if the client noticed the loss later; with a monotonic reading
+}
+
+// LeaseExported is the event that [Lease.Export] ended a lease. The name stays held.
+type LeaseExported struct {
+	Name  string
+	Token int64
+	Held  time.Duration // until the export
+	At    time.Time     // with a monotonic reading
+}
+
+// ExportReleased is the event that [Client.ReleaseExported] of this Client released an
+// exported hold.
+type ExportReleased struct {
+	Name  string
+	Owner string    // label of the exporter
+	Token int64     // of the exported lease
+	At    time.Time // before the request to Redis, with a monotonic reading
 }
 
 // Renewed is the event that Redis answered a renewal.
@@ -110,6 +129,8 @@ func (Queued) event()                {}
 func (Granted) event()               {}
 func (Released) event()              {}
 func (Lost) event()                  {}
+func (LeaseExported) event()         {}
+func (ExportReleased) event()        {}
 func (Renewed) event()               {}
 func (RenewFailed) event()           {}
 func (Recalled) event()              {}

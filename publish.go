@@ -61,6 +61,9 @@ func publicEvent(e machine.Event, at time.Time) Event {
 	case machine.LeaseReleased:
 		return Released{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.LeaseLost:
+		if Cause(e.Cause) == Exported {
+			return LeaseExported{Name: e.Name, Token: e.Token, Held: e.Took, At: at}
+		}
 		return Lost{Name: e.Name, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.Renewed:
 		return Renewed{Name: e.Name, Remaining: e.Remaining, Replicas: e.Replicas, Slack: e.Slack}
@@ -89,12 +92,17 @@ func newEventQueue() *eventQueue {
 	return &eventQueue{events: make(chan Event, 1024), done: make(chan struct{})}
 }
 
-// note queues an event. The engine calls it under its mutex, so one call at a time.
-func (q *eventQueue) note(e machine.Event, at time.Time) {
-	if n := q.dropped.Load(); n > 0 && q.put(Dropped{int(n)}) {
-		q.dropped.Store(0)
+// note queues an event of the engine, which calls it under its mutex.
+func (q *eventQueue) note(e machine.Event, at time.Time) { q.add(publicEvent(e, at)) }
+
+// add queues an event. It is safe for concurrent use.
+func (q *eventQueue) add(e Event) {
+	if q.dropped.Load() > 0 {
+		if n := q.dropped.Swap(0); n > 0 && !q.put(Dropped{int(n)}) {
+			q.dropped.Add(n)
+		}
 	}
-	if q.dropped.Load() > 0 || !q.put(publicEvent(e, at)) {
+	if q.dropped.Load() > 0 || !q.put(e) {
 		q.dropped.Add(1)
 	}
 }

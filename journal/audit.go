@@ -222,7 +222,7 @@ func (a *auditor) take(e Entry) {
 	if e.Event != Granted && !e.Event.ends() || !a.judges(e.Name) {
 		return
 	}
-	if e.Event == Released && e.Cause == holdfast.Exported { // no Client held it then: see givenBack in package show
+	if e.Event == Released && e.Cause == holdfast.Exported { // that lease ended with its export
 		return
 	}
 	if e.Kind != holdfast.KindMutex {

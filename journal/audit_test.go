@@ -269,7 +269,8 @@ func TestAuditOfLosses(t *testing.T) {
 func TestAuditOfAnExport(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 5).lease("a", 2, 5, 8)
 	b.add("a", 8, journal.Entry{Event: journal.Granted, Token: 3})
-	b.add("a", 12, journal.Entry{Event: journal.Lost, Token: 3, Held: ms(4), Cause: holdfast.Exported})
+	b.add("a", 12, journal.Entry{Event: journal.Exported, Token: 3, Held: ms(4)})
+	b.add("c", 13, journal.Entry{Event: journal.Released, Token: 3, Cause: holdfast.Exported})
 	b.lease("b", 64, 13, 30)
 	wantVerdict(t, audited(t, b), journal.Proved)
 	b.entries = append(b.entries[6:], b.entries[:6]...)

@@ -14,13 +14,14 @@ import (
 // Event is the event that an [Entry] records.
 type Event string
 
-// The events. Revoked and Stolen are losses of their own; Lost is every other loss,
-// with its Cause.
+// The events. A loss is Lost, Revoked or Stolen. Only these take a lease from a program
+// that has not ended it.
 const (
 	Asked    Event = "asked"    // a process joined the queue of the name
 	Granted  Event = "granted"  // a caller got a lease
-	Released Event = "released" // a caller released a lease
-	Lost     Event = "lost"
+	Released Event = "released" // a program ended its lease, or an exported hold
+	Exported Event = "exported" // a program ended its lease by an export: the name stays held
+	Lost     Event = "lost"     // a lease expired, or was gone or taken
 	Revoked  Event = "revoked"
 	Stolen   Event = "stolen"
 	Skipped  Event = "skipped" // a job did not run, because the name was held elsewhere
@@ -30,7 +31,9 @@ const (
 )
 
 // ends reports whether a lease is over with it.
-func (w Event) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
+func (w Event) ends() bool {
+	return w == Released || w == Exported || w == Lost || w == Revoked || w == Stolen
+}
 
 // Entry is one entry of the journal. The field Event determines which other fields are
 // set.
@@ -46,7 +49,7 @@ type Entry struct {
 	Token  int64
 	Waited time.Duration  // Granted: since the call of Lock; Skipped: time in the queue
 	Held   time.Duration  // ends of leases: duration; Ended: duration of the job; Dropped: from the first to the last
-	Cause  holdfast.Cause // of a loss; Exported of a Released: an exported hold was released, and Audit does not check it
+	Cause  holdfast.Cause // of a loss; of a Released: Closed, MaxHold, or Exported if it was an exported hold, whose Held is unknown
 	Reason string         // Revoked and Stolen: the given reason; Skipped: the holder
 	Code   int            // Ended: the exit code
 	N      int64          // Dropped: number of entries

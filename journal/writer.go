@@ -172,7 +172,11 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 	case holdfast.Released:
 		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
 	case holdfast.Lost:
-		w.Note(Entry{Event: lossOf(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
+		w.Note(Entry{Event: endBy(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
+	case holdfast.LeaseExported:
+		w.Note(Entry{Event: Exported, At: e.At, Name: e.Name, Kind: holdfast.KindMutex, Token: e.Token, Held: e.Held})
+	case holdfast.ExportReleased:
+		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: holdfast.KindMutex, Owner: e.Owner, Token: e.Token, Cause: holdfast.Exported})
 	case holdfast.Dropped:
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -183,8 +187,12 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 	}
 }
 
-func lossOf(cause holdfast.Cause) Event {
+// endBy is the event of a lease that ended before its release. A program that closed its
+// Client, or set MaxHold, has ended the lease itself.
+func endBy(cause holdfast.Cause) Event {
 	switch cause {
+	case holdfast.Closed, holdfast.MaxHold:
+		return Released
 	case holdfast.Revoked:
 		return Revoked
 	case holdfast.Stolen:

@@ -25,9 +25,8 @@ type Options struct {
 //
 //   - Warn: a lease that was lost, a renewal that failed, a subscription that
 //     broke, a repaired key, a semaphore of another size than stated, dropped
-//     events. A lease that this program ended by Close, Export or MaxHold is no
-//     warning.
-//   - Info: the begin and the end of a lease.
+//     events. A lease that this program ended by Close or MaxHold is no warning.
+//   - Info: the begin and the end of a lease, also by an export.
 //   - Debug: every other event.
 //
 // Fields: name, class, token, source, cause, reason, position, holder,
@@ -68,6 +67,10 @@ func describe(event holdfast.Event) (level slog.Level, message, name string, fie
 			fields = append(fields, slog.String("reason", e.Reason))
 		}
 		return levelOf(e.Cause), "lease lost", e.Name, fields
+	case holdfast.LeaseExported:
+		return slog.LevelInfo, "exported", e.Name, []slog.Attr{slog.Int64("token", e.Token), slog.Duration("held", e.Held)}
+	case holdfast.ExportReleased:
+		return slog.LevelInfo, "exported lease released", e.Name, []slog.Attr{slog.Int64("token", e.Token), slog.String("holder", e.Owner)}
 	case holdfast.Renewed:
 		return slog.LevelDebug, "renewed", e.Name, []slog.Attr{slog.Duration("remaining", e.Remaining), slog.Float64("slack", e.Slack), slog.Int("replicas", e.Replicas)}
 	case holdfast.RenewFailed:
@@ -91,7 +94,7 @@ func describe(event holdfast.Event) (level slog.Level, message, name string, fie
 // levelOf is how bad a loss is.
 func levelOf(cause holdfast.Cause) slog.Level {
 	switch cause {
-	case holdfast.Closed, holdfast.Exported, holdfast.MaxHold:
+	case holdfast.Closed, holdfast.MaxHold:
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn

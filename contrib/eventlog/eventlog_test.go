@@ -30,6 +30,8 @@ func TestEveryEventIsALine(t *testing.T) {
 		{holdfast.Granted{Name: "n", Token: 7, Waited: time.Second, Source: holdfast.SourcePush}, []string{"INFO", "token=7", "waited=1s", "source=push"}},
 		{holdfast.Released{Name: "n", Token: 7, Held: time.Second}, []string{"INFO", "token=7", "held=1s"}},
 		{holdfast.Lost{Name: "n", Token: 7, Cause: holdfast.Stolen, Reason: "why not", Held: time.Second}, []string{"WARN", "cause=stolen", `reason="why not"`, "held=1s"}},
+		{holdfast.LeaseExported{Name: "n", Token: 7, Held: time.Second}, []string{"INFO", "exported", "token=7", "held=1s"}},
+		{holdfast.ExportReleased{Name: "n", Token: 7, Owner: "A"}, []string{"INFO", "released", "token=7", "holder=A"}},
 		{holdfast.Lost{Name: "n", Cause: holdfast.Closed}, []string{"INFO", "cause=closed"}},
 		{holdfast.Renewed{Name: "n", Remaining: time.Second, Slack: 0.5, Replicas: 2}, []string{"DEBUG", "remaining=1s", "slack=0.5", "replicas=2"}},
 		{holdfast.RenewFailed{Name: "n", Err: errors.New("late"), Slack: 0.25}, []string{"WARN", "error=late", "slack=0.25"}},

@@ -142,7 +142,7 @@ func watch(ctx context.Context, callers trace.Span, lease *holdfast.Lease) (note
 	var told sync.Once
 	note = func(err error) {
 		lost, ok := errors.AsType[*holdfast.LostError](err)
-		if !ok || lost.Name != lease.Name() || lost.Token != lease.Token() {
+		if !ok || lost.Cause == holdfast.Exported || lost.Name != lease.Name() || lost.Token != lease.Token() {
 			return
 		}
 		told.Do(func() {

@@ -236,6 +236,19 @@ func TestCauseOfLossIsOnTheCallersSpan(t *testing.T) {
 	if s := p.ended(t, "caller"); len(s.Events()) > 0 || len(s.Attributes()) > 0 {
 		t.Errorf("after a release: got %v, %v, want nothing", s.Events(), s.Attributes())
 	}
+
+	p.spans.Reset()
+	ctx, callers = p.tracer.Start(t.Context(), "caller")
+	if err := p.tracing.Do(ctx, p.client.Mutex("n"), func(_ context.Context, lease *holdfast.Lease) error {
+		_, err := lease.Export()
+		return err
+	}); err != nil && !errors.Is(err, holdfast.ErrLost) {
+		t.Fatal(err)
+	}
+	callers.End()
+	if s := p.ended(t, "caller"); len(s.Events()) > 0 || len(s.Attributes()) > 0 {
+		t.Errorf("after an export: got %v, %v, want nothing", s.Events(), s.Attributes())
+	}
 }
 
 // What f says of another lease is not put down to this one.

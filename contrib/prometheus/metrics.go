@@ -74,6 +74,10 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 		c := m.of(e.Name)
 		m.lost.WithLabelValues(c.label, string(e.Cause)).Inc()
 		c.holds.Observe(e.Held.Seconds())
+	case holdfast.LeaseExported:
+		m.of(e.Name).exported.Inc()
+	case holdfast.ExportReleased:
+		m.of(e.Name).exportsReleased.Inc()
 	case holdfast.Renewed:
 		c := m.of(e.Name)
 		c.renewed.Inc()

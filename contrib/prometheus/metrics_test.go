@@ -223,6 +223,33 @@ func TestCountsALoss(t *testing.T) {
 	})
 }
 
+// An export is no loss and no hold that ended, and its release is counted where it is
+// released.
+func TestCountsAnExport(t *testing.T) {
+	store := embed(t)
+	m, others := holdfastprom.New(nil), holdfastprom.New(nil)
+	text, err := lock(t, open(t, store, m, time.Minute), "n").Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, store, others, time.Minute)
+	if err := other.ReleaseExported(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.ReleaseExported(t.Context(), text); !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("released twice: got %v, want ErrLost", err)
+	}
+	shows(t, m, map[string]float64{
+		"holdfast_exported_total{all}": 1, "holdfast_exports_released_total{all}": 0, "holdfast_released_total{all}": 0, "holdfast_hold_seconds{all}": 0,
+	})
+	for key, n := range scrape(t, m) {
+		if strings.HasPrefix(key, "holdfast_lost_total") && n != 0 {
+			t.Errorf("%s: got %v, want 0", key, n)
+		}
+	}
+	shows(t, others, map[string]float64{"holdfast_exports_released_total{all}": 1, "holdfast_released_total{all}": 0})
+}
+
 // What comes after MaxClasses classes is counted together: a Class that gives every name
 // one of its own costs no more than that.
 func TestClassesAreCapped(t *testing.T) {
@@ -292,7 +319,7 @@ func TestWatchedClientsEnd(t *testing.T) {
 func TestEveryEventCounts(t *testing.T) {
 	for _, event := range []holdfast.Event{
 		holdfast.Queued{Name: "n"}, holdfast.Granted{Name: "n", Source: "new"}, holdfast.Released{Name: "n"},
-		holdfast.Lost{Name: "n", Cause: "new"}, holdfast.Renewed{Name: "n"}, holdfast.RenewFailed{Name: "n", Err: errors.New("x")},
+		holdfast.Lost{Name: "n", Cause: "new"}, holdfast.LeaseExported{Name: "n"}, holdfast.ExportReleased{Name: "n"}, holdfast.Renewed{Name: "n"}, holdfast.RenewFailed{Name: "n", Err: errors.New("x")},
 		holdfast.Recalled{Name: "n"}, holdfast.SubscriptionConfirmed{}, holdfast.SubscriptionBroken{}, holdfast.Repaired{Name: "n"}, holdfast.Dropped{N: 3},
 	} {
 		m := holdfastprom.New(nil)

@@ -176,12 +176,12 @@ func TestJournalOfAClient(t *testing.T) {
 	if got, want := told(byOwner["A"]), "granted n, released n"; got != want {
 		t.Errorf("A: got %s, want %s", got, want)
 	}
-	if got, want := told(byOwner["B"]), "asked n, granted n, lost n"; got != want {
+	if got, want := told(byOwner["B"]), "asked n, granted n, released n"; got != want {
 		t.Fatalf("B: got %s, want %s", got, want)
 	}
-	granted, lost := byOwner["B"][1], byOwner["B"][2]
-	if granted.Token != second.Token() || granted.Waited <= 0 || lost.Cause != holdfast.Closed || lost.Held <= 0 {
-		t.Errorf("got %+v and %+v, want token %d, and how long it waited and held", granted, lost, second.Token())
+	granted, closed := byOwner["B"][1], byOwner["B"][2]
+	if granted.Token != second.Token() || granted.Waited <= 0 || closed.Cause != holdfast.Closed || closed.Held <= 0 {
+		t.Errorf("got %+v and %+v, want token %d, and how long it waited and held", granted, closed, second.Token())
 	}
 	shared := read(t, store, journal.Query{Prefix: "s"})
 	if told(shared) != "granted s, released s" || shared[0].Kind != holdfast.KindSemaphore || shared[1].Kind != holdfast.KindSemaphore {

@@ -41,7 +41,11 @@ func NewEntryJSON(e journal.Entry) EntryJSON {
 	switch e.Event {
 	case journal.Granted, journal.Skipped:
 		out.WaitedMS = new(console.Milliseconds(e.Waited))
-	case journal.Released, journal.Lost, journal.Revoked, journal.Stolen, journal.Dropped:
+	case journal.Released:
+		if e.Cause != holdfast.Exported {
+			out.HeldMS = new(console.Milliseconds(e.Held))
+		}
+	case journal.Exported, journal.Lost, journal.Revoked, journal.Stolen, journal.Dropped:
 		out.HeldMS = new(console.Milliseconds(e.Held))
 	case journal.Ended:
 		out.HeldMS, out.Code = new(console.Milliseconds(e.Held)), new(e.Code)
@@ -55,13 +59,14 @@ func EntryText(e journal.Entry) string {
 	switch e.Event {
 	case journal.Granted:
 		text += fmt.Sprintf("  token %d after %s", e.Token, console.Shortly(e.Waited))
-	case journal.Released:
-		if e.Cause == holdfast.Exported { // the process that took it knows since when
-			return text + fmt.Sprintf("  token %d", e.Token)
+	case journal.Released, journal.Exported, journal.Lost, journal.Revoked, journal.Stolen:
+		text += fmt.Sprintf("  token %d", e.Token)
+		if e.Held > 0 { // unknown of an exported hold
+			text += " held for " + console.Shortly(e.Held)
 		}
-		text += fmt.Sprintf("  token %d held for %s", e.Token, console.Shortly(e.Held))
-	case journal.Lost, journal.Revoked, journal.Stolen:
-		text += fmt.Sprintf("  token %d held for %s: %s", e.Token, console.Shortly(e.Held), CauseText(e.Cause, e.Reason))
+		if e.Cause != "" {
+			text += ": " + CauseText(e.Cause, e.Reason)
+		}
 	case journal.Skipped:
 		text += "  " + view.Text(e.Reason)
 	case journal.Ended:

@@ -77,7 +77,7 @@ func CheckCommand(a *cli.App) *cobra.Command {
 func ReleaseCommand(a *cli.App) *cobra.Command {
 	log := &take.JobLog{A: a}
 	cmd, _ := leaseCommand(a, "release [LEASE]", "Release a lease from 'acquire'", []connect.Beside{log.Open}, func(ctx context.Context, client *connect.Session, l aLease) error {
-		return giveBack(ctx, a, client, l, log)
+		return giveBack(ctx, a, client, l)
 	})
 	take.JournalFlag(cmd.Flags(), &log.Silent)
 	return cmd
@@ -170,15 +170,8 @@ func leaseOver(lost *holdfast.LostError) error {
 }
 
 // giveBack releases, and takes away the file where the lease was.
-func giveBack(ctx context.Context, a *cli.App, client *connect.Session, l aLease, log *take.JobLog) error {
-	var hold *holdfast.ExportedHold
-	if !log.Silent { // the journal wants to know what it was
-		hold, _ = client.CheckExported(ctx, l.text)
-	}
+func giveBack(ctx context.Context, a *cli.App, client *connect.Session, l aLease) error {
 	err := client.ReleaseExported(ctx, l.text)
-	if err == nil && hold != nil {
-		log.GivenBack(hold)
-	}
 	var lost *holdfast.LostError
 	over := errors.As(err, &lost)
 	if err != nil && !over {
@@ -283,9 +276,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 		err = handOut(a, o, text, hold)
 	}
 	if err != nil {
-		if client.ReleaseExported(context.Background(), text) == nil && hold != nil {
-			log.GivenBack(hold)
-		}
+		_ = client.ReleaseExported(context.Background(), text)
 		return err
 	}
 	a.Detail("%s is held for %s, with token %d", name, console.Duration(hold.Remaining), hold.Token)

@@ -65,7 +65,7 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 	if a.Output == "json" {
 		return console.PrintJSON(a.Stdout, entries)
 	}
-	if len(page.rows) == 0 {
+	if len(page.rows)+len(page.released) == 0 {
 		a.Say("the journal has no entry of %s; 'holdfast run' and programs with a journal write it", view.Text(name))
 		return nil
 	}
@@ -78,7 +78,8 @@ type story struct {
 	rows []*chapter
 	open map[string]*chapter // whose grant is yet to come
 
-	givenBack map[int64]*chapter // by token: leases without a process, whose export is yet to come
+	released map[int64]journal.Entry // by token: of exported holds, whose export is yet to come
+	next     time.Time               // the grant after the entries that are yet to come
 }
 
 // chapter is a row.
@@ -98,7 +99,7 @@ func (s *story) full(n int) bool {
 func (s *story) take(e journal.Entry) {
 	key := fmt.Sprint(e.Writer, " ", e.Token)
 	if s.open == nil {
-		s.open, s.givenBack = map[string]*chapter{}, map[int64]*chapter{}
+		s.open, s.released = map[string]*chapter{}, map[int64]journal.Entry{}
 	}
 	row := s.open[key]
 	switch e.Event {
@@ -114,8 +115,8 @@ func (s *story) take(e journal.Entry) {
 		s.rows = append(s.rows, row)
 		return
 	}
-	if e.Cause == holdfast.Exported && row == nil {
-		s.exported(e, key)
+	if e.Event == journal.Released && e.Cause == holdfast.Exported {
+		s.released[e.Token] = e
 		return
 	}
 	if row == nil {
@@ -124,41 +125,40 @@ func (s *story) take(e journal.Entry) {
 	}
 	switch e.Event {
 	case journal.Granted:
-		row.at, row.waited = e.At, console.Shortly(e.Waited)
+		row.at, row.waited, s.next = e.At, console.Shortly(e.Waited), e.At
 		delete(s.open, key)
 	case journal.Ended:
 		row.code = fmt.Sprintf(", exit code %d", e.Code)
+	case journal.Exported:
+		row.at = e.At.Add(-e.Held)
+		row.held, row.ending = s.heldOn(e, row.at)
+	case journal.Revoked, journal.Stolen:
+		row.at, row.held, row.ending = e.At.Add(-e.Held), console.Shortly(e.Held), inspect.CauseText(e.Cause, e.Reason)
 	default:
 		row.at, row.held, row.ending = e.At.Add(-e.Held), console.Shortly(e.Held), string(e.Event)
-		if e.Event != journal.Released {
-			row.ending = inspect.CauseText(e.Cause, e.Reason)
-			if e.Event == journal.Lost {
-				row.ending = "lost: " + row.ending
-			}
+		if e.Cause != "" {
+			row.ending += ": " + inspect.CauseText(e.Cause, e.Reason)
 		}
 	}
 }
 
-// exported makes one row of a lease that went on without a process: of its release,
-// which came later, and its export.
-func (s *story) exported(e journal.Entry, key string) {
-	row := s.givenBack[e.Token]
-	if row == nil {
-		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)}
-		s.rows = append(s.rows, row)
-		if e.Event == journal.Released {
-			s.givenBack[e.Token] = row
-			return
-		}
-		row.ending, row.held = string(e.Cause), console.Shortly(e.Held)
-	} else {
-		delete(s.givenBack, e.Token)
-		row.held = console.Shortly(row.at.Sub(e.At.Add(-e.Held)))
+// heldOn is how long an exported hold lasted since it was granted, and its end. The journal
+// knows its release and the next grant, but not its expiry.
+func (s *story) heldOn(e journal.Entry, granted time.Time) (held, ending string) {
+	if end, known := s.released[e.Token]; known {
+		delete(s.released, e.Token)
+		return console.Shortly(end.At.Sub(granted)), string(journal.Released)
 	}
-	row.at, s.open[key] = e.At.Add(-e.Held), row
+	if s.next.After(e.At) {
+		return console.Shortly(s.next.Sub(granted)), "exported, over at the next grant"
+	}
+	return "-", "exported, no end known"
 }
 
 func (s *story) print(screen console.Screen, n int) {
+	for _, e := range s.released { // their exports are not in the journal
+		s.rows = append(s.rows, &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)})
+	}
 	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
 	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
 	for _, c := range s.rows[:min(n, len(s.rows))] {

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-// JobLog writes the start and end of a command, or of a lease without a process, to the
-// journal, in the background: it never delays the command.
+// JobLog writes the events of a Client, and the start and end of a command, to the journal,
+// in the background: it never delays the command.
 type JobLog struct {
 	A      *cli.App
 	Name   string
@@ -79,13 +79,6 @@ func (l *JobLog) Started(token int64) {
 // Ended notes the end of the command, with the exit code of its result.
 func (l *JobLog) Ended(result error) {
 	l.note(journal.Entry{Event: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: l.A.ExitCode(result)})
-}
-
-// GivenBack notes the release of a lease that 'holdfast acquire' took, which is no
-// lease of this process.
-func (l *JobLog) GivenBack(hold *holdfast.ExportedHold) {
-	l.Name = hold.Name
-	l.note(journal.Entry{Event: journal.Released, Owner: hold.Owner, Kind: holdfast.KindMutex, Token: hold.Token, Cause: holdfast.Exported})
 }
 
 // Skipped notes that nothing was run since the name was held. Of other errors there

@@ -63,6 +63,11 @@ func (n *Narrator) Event(e holdfast.Event) {
 	case holdfast.Lost:
 		n.detail("lost %s: %s", e.Name, inspect.CauseText(e.Cause, e.Reason))
 		n.ended()
+	case holdfast.LeaseExported:
+		n.detail("exported %s: it stays held", e.Name)
+		n.ended()
+	case holdfast.ExportReleased:
+		n.detail("released %s, which was exported", e.Name)
 	case holdfast.Released:
 		n.detail("released %s after %s", e.Name, console.Duration(e.Held))
 		n.ended()
