@@ -21,7 +21,8 @@ type Query struct {
 
 	Name   string // only entries of this name
 	Prefix string // only entries of names with this prefix
-	// Dropped entries have no name; every Read yields them.
+	Event  Event  // only entries of this event
+	// Dropped entries have no name; a Read yields them for every Name and Prefix.
 
 	Since, Until time.Time // only events in between; zero means no bound
 	After        string    // only entries after the one with this ID in the stream
@@ -104,7 +105,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 	}
 	reply, err := r.caller.eval(ctx, driver.Call{
 		Script: script.JournalRead, Keys: []string{streamPrefix + keyPrefix(r.query.KeyPrefix)},
-		Args: []string{least.String(), most.String(), way, strconv.Itoa(pageSize), r.query.Name, r.query.Prefix},
+		Args: []string{least.String(), most.String(), way, strconv.Itoa(pageSize), r.query.Name, r.query.Prefix, string(r.query.Event)},
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,6 +65,27 @@ func (s *serving) ask(method, path, body string) (int, map[string]any) {
 	var answer map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&answer)
 	return r.StatusCode, answer
+}
+
+// page fetches a page.
+func (s *serving) page(path string) string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // streamed takes a name by a stream that stays open; what comes by it goes to the channel,
@@ -185,6 +208,48 @@ func TestServeWritesTheJournal(t *testing.T) {
 			t.Errorf("with %q journals: %v, %v; want %d", flags, got, err, want)
 		}
 	}
+}
+
+// A lease by request is exported, which is no loss to anybody: not in the metrics, the journal
+// or the dashboard, whose figure of losses is as large as its list. Its release is told too.
+func TestServeLeaseIsNoLoss(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	s := startServe(t, server.url())
+	var leases []string
+	for i := range 3 {
+		status, answer := s.ask("POST", "/v1/leases", fmt.Sprintf(`{"name": "n:%d", "ttl": "1m", "owner": "ci"}`, i))
+		if status != http.StatusCreated {
+			t.Fatalf("acquire: %d %v", status, answer)
+		}
+		leases = append(leases, answer["lease"].(string))
+	}
+	wantShown(t, 0, "", "release", leases[0], "--redis", server.url())
+	for i := range 2 {
+		events := s.streamed(fmt.Sprintf(`{"name": "gone:%d", "ttl": "1s"}`, i))
+		event(t, events, "granted")
+		server.do(t, "DEL", fmt.Sprintf("holdfast:gone:%d", i))
+		event(t, events, "lost")
+	}
+	until(t, "/metrics counts both", func() bool {
+		metrics := s.page("/metrics")
+		return strings.Contains(metrics, "holdfast_exported_total{class=\"all\"} 3\n") &&
+			strings.Contains(metrics, "holdfast_lost_total{cause=\"gone\",class=\"all\"} 2\n")
+	})
+	if strings.Contains(s.page("/metrics"), `cause="exported"`) {
+		t.Error("/metrics has exports among the losses")
+	}
+	until(t, "the tile and its list say 2", func() bool {
+		return strings.Contains(s.page("/"), ` Lost</span><span class="tile-value">2</span>`) &&
+			strings.Count(s.page("/events?what=lost&since=10m"), "<tr data-key=") == 2
+	})
+	if page := s.page("/events?what=exported"); strings.Count(page, "<tr data-key=") != 3 || strings.Contains(page, "chip bad") {
+		t.Errorf("exports: want three, and none red:\n%s", page)
+	}
+	until(t, "the release is in the history", func() bool {
+		return strings.Contains(wantShown(t, 0, "OWNER", "history", "n:0", "--redis", server.url()), " released\n")
+	})
+	wantShown(t, 0, "exported, no end known", "history", "n:1", "--redis", server.url())
 }
 
 // A lease by request is shown as one that no process renews, also when little is left of it.

@@ -14,17 +14,20 @@ import (
 // written is a journal that says what it holds, the newest first, and never more.
 type written []journal.Entry
 
-func (j written) Recent(_ context.Context, name string, limit int) ([]journal.Entry, error) {
-	var found []journal.Entry
-	for _, e := range j {
-		if (name == "" || name == e.Name) && len(found) < limit {
-			found = append(found, e)
+func (j written) Read(_ context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) {
+		n := 0
+		for _, e := range j {
+			if (q.Name == "" || q.Name == e.Name) && (q.Event == "" || q.Event == e.Event) && !e.At.Before(q.Since) && (q.Limit == 0 || n < q.Limit) {
+				if n++; !yield(e, nil) {
+					return
+				}
+			}
 		}
 	}
-	return found, nil
 }
 
-func (written) Follow(ctx context.Context) iter.Seq2[journal.Entry, error] {
+func (written) Follow(ctx context.Context, _ journal.Query) iter.Seq2[journal.Entry, error] {
 	return func(func(journal.Entry, error) bool) { <-ctx.Done() }
 }
 
@@ -37,22 +40,22 @@ type slowJournal struct {
 	asked *atomic.Int64
 }
 
-func (j slowJournal) Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error) {
-	if name != "" {
+func (j slowJournal) Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
+	if q.Name != "" {
 		j.asked.Add(1)
 		time.Sleep(j.takes)
 	}
-	return j.written.Recent(ctx, name, limit)
+	return j.written.Read(ctx, q)
 }
 
-func (brokenJournal) Recent(context.Context, string, int) ([]journal.Entry, error) {
-	return nil, errors.New("no journal today")
-}
-
-func (brokenJournal) Follow(context.Context) iter.Seq2[journal.Entry, error] {
+func (brokenJournal) Read(context.Context, journal.Query) iter.Seq2[journal.Entry, error] {
 	return func(yield func(journal.Entry, error) bool) {
 		yield(journal.Entry{}, errors.New("no journal today"))
 	}
+}
+
+func (j brokenJournal) Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
+	return j.Read(ctx, q)
 }
 
 // countingStore counts what is asked of it.

@@ -10,12 +10,12 @@ import (
 
 // Journal is the record of the past. [JournalIn] makes the usual one.
 type Journal interface {
-	// Recent returns at most limit entries of a name, newest first. An empty
-	// name means all names.
-	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
-	// Follow yields entries as they are written, from now on, until ctx ends.
-	// An error is its last element.
-	Follow(ctx context.Context) iter.Seq2[journal.Entry, error]
+	// Read yields the entries that a query selects, like journal.Read. It ignores
+	// KeyPrefix.
+	Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
+	// Follow yields entries as they are written, like journal.Follow, until ctx
+	// ends. It ignores KeyPrefix.
+	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
 	// Jobs lists the jobs that "holdfast run" has recorded.
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
@@ -29,21 +29,14 @@ type stored struct {
 	prefix string
 }
 
-func (s stored) Recent(ctx context.Context, name string, limit int) (entries []journal.Entry, err error) {
-	for e, err := range journal.Read(ctx, s.store, journal.Query{KeyPrefix: s.prefix, Name: name, Limit: limit, Newest: true}) {
-		if err != nil {
-			return entries, err
-		}
-		if e.Event == journal.Dropped && name != "" {
-			continue
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
+func (s stored) Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
+	q.KeyPrefix = s.prefix
+	return journal.Read(ctx, s.store, q)
 }
 
-func (s stored) Follow(ctx context.Context) iter.Seq2[journal.Entry, error] {
-	return journal.Follow(ctx, s.store, journal.Query{KeyPrefix: s.prefix})
+func (s stored) Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
+	q.KeyPrefix = s.prefix
+	return journal.Follow(ctx, s.store, q)
 }
 
 func (s stored) Jobs(ctx context.Context) ([]journal.Job, error) {

@@ -1,14 +1,15 @@
--- journal_read, SHA e703f89fd1521ac4827f2e99d2e8905a2f8baa63, of the text behind the empty line
+-- journal_read, SHA 7669837d6e32aa8bfc9eb05484239135a2ac1f2c, of the text behind the empty line
 
--- journal_read: reads a page of the journal and answers the entries of some names. Writes nothing.
+-- journal_read: reads a page of the journal and answers the entries of some names and of an event.
+-- Writes nothing.
 -- KEYS stream
 -- ARGV first id, last id, 'back' for newest first, entries to look at, name or '', prefix of names
---   or ''
+--   or '', event or ''
 -- answers read (time, oldest id, newest id, entries looked at, id of the last of them; then of each
 --   entry: id and ten fields)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local stream, name, prefix = KEYS[1], ARGV[5], ARGV[6]
+local stream, name, prefix, event = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
 local fields = {'writer', 'seq', 'local', 'at', 'within', 'what', 'name', 'owner', 'token', 'more'}
 
 local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
@@ -24,7 +25,8 @@ for _, entry in ipairs(page) do
   local value = {}
   for i = 1, #entry[2], 2 do value[entry[2][i]] = entry[2][i + 1] end
   local n = value.name or ''
-  if n == '' or ((name == '' or n == name) and string.sub(n, 1, #prefix) == prefix) then
+  local named = n == '' or ((name == '' or n == name) and string.sub(n, 1, #prefix) == prefix)
+  if named and (event == '' or event == value.what) then
     answer[#answer + 1] = entry[1]
     for _, f in ipairs(fields) do answer[#answer + 1] = value[f] or '' end
   end

@@ -18,6 +18,8 @@ type eventsPage struct {
 	*visit
 	What    string
 	Whats   []choice
+	Since   []choice
+	Pages   *parts
 	Rows    []eventRow
 	Written bool      // there is a journal, and somebody writes it
 	Trouble string    // it does not answer
@@ -42,6 +44,7 @@ var kinds = []struct {
 	{journal.Granted, "granted", "good"},
 	{journal.Released, "released", "calm"},
 	{journal.Lost, "trouble", "bad"},
+	{journal.Exported, "granted", "calm"},
 	{journal.Revoked, "stop", "bad"},
 	{journal.Stolen, "trouble", "bad"},
 	{journal.Skipped, "watch", "warn"},
@@ -53,33 +56,49 @@ var kinds = []struct {
 const unwritten = 4 // kinds that can be seen without a journal
 
 func events(v *visit) any {
-	page := &eventsPage{visit: v, What: v.query.Get("what")}
-	entries := happened(page)
-	page.Whats = []choice{{"", "All", page.What == ""}}
+	page := &eventsPage{visit: v}
+	for _, k := range kinds {
+		if string(k.event) == v.query.Get("what") {
+			page.What = string(k.event)
+		}
+	}
+	short := v.query.Get("since") == lately
+	page.Since = []choice{{"", "Any time", !short}, {lately, "Last ten minutes", short}}
+	entries := happened(page, short)
+	page.Whats = []choice{{"", "All events", page.What == ""}}
 	for i, k := range kinds {
 		if page.Written || i < unwritten && (v.Quorum == "" || k.event != journal.Asked) {
 			text := string(k.event)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}
 	}
-	page.Empty = len(entries) == 0
+	page.Empty = len(entries) == 0 && page.What == "" && !short
+	page.Pages, entries = paged(v, slices.DeleteFunc(entries, func(e journal.Entry) bool { return !v.fits(e.Name, e.Owner) }))
 	for _, e := range entries {
-		fits := page.What == "" || string(e.Event) == page.What
-		if fits && v.fits(e.Name, e.Owner) && len(page.Rows) < pageSize {
-			page.Rows = append(page.Rows, newEventRow(e))
-		}
+		page.Rows = append(page.Rows, newEventRow(e))
 	}
 	return page
 }
 
+// lately is the value of since for seen.Remembered.
+const lately = "10m"
+
 // happened is what the journal says, or without one what was seen, the newest first.
-func happened(page *eventsPage) (entries []journal.Entry) {
+func happened(page *eventsPage, short bool) (entries []journal.Entry) {
+	var within time.Duration
+	if short {
+		within = seen.Remembered
+	}
 	if page.Journal != nil {
-		written, err := recent(page.Board, "")
+		written, err := recent(page.Board, wish{})
+		page.Written = len(written) > 0
+		if err == nil && page.Written && (short || page.What != "") {
+			written, err = recent(page.Board, wish{event: journal.Event(page.What), within: within})
+		}
 		if err != nil {
 			page.Trouble = whyNot(err)
 		}
-		if page.Written = len(written) > 0; page.Written {
+		if page.Written {
 			// The stream is in the order of writing, and writers write in batches.
 			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
@@ -89,7 +108,9 @@ func happened(page *eventsPage) (entries []journal.Entry) {
 		page.Began = past.Began
 	})
 	slices.Reverse(entries)
-	return entries
+	return slices.DeleteFunc(entries, func(e journal.Entry) bool {
+		return page.What != "" && string(e.Event) != page.What || short && e.At.Before(seen.Since(within))
+	})
 }
 
 func newEventRow(e journal.Entry) eventRow {

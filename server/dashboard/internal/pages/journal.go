@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/journal"
@@ -11,20 +12,46 @@ import (
 
 const (
 	maxRecent = 300 // entries of a journal that a page reads
-	sparing   = 20  // times as long as reading took, it is not read again: of a name with few entries all is read
+	maxListed = 5000
+	sparing   = 20 // times as long as reading took, it is not read again: of a name with few entries all is read
 )
 
+// wish is what a page wants of the journal: the newest entries.
+type wish struct {
+	name   string        // of this name; empty: of all
+	event  journal.Event // this event; empty: all
+	within time.Duration // not older, and all of them; 0: the newest few
+}
+
 // recent asks the journal once for all visitors of the same page: at most once per interval and
-// name, and for no more than a twentieth of the time. Others wait for the same answer, so it does
+// wish, and for no more than a twentieth of the time. Others wait for the same answer, so it does
 // not end with the request.
-func recent(b *Board, name string) ([]journal.Entry, error) {
+func recent(b *Board, w wish) ([]journal.Entry, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), firstPicture)
 	defer cancel()
 	good := func(a memo.Answer[[]journal.Entry]) bool {
 		return time.Since(a.At) <= max(seen.Interval, sparing*a.Took)
 	}
-	got := b.recent.Get(ctx, name, good, func() ([]journal.Entry, error) { return b.Journal.Recent(ctx, name, maxRecent) })
+	key := string(w.event) + " " + w.within.String() + " " + w.name
+	got := b.recent.Get(ctx, key, good, func() ([]journal.Entry, error) { return read(ctx, b.Journal, w) })
 	return got.Value, got.Err
+}
+
+func read(ctx context.Context, j seen.Journal, w wish) (entries []journal.Entry, err error) {
+	q := journal.Query{Name: w.name, Event: w.event, Limit: maxRecent, Newest: true}
+	if w.within > 0 {
+		q.Since, q.Limit = seen.Since(w.within), maxListed
+	}
+	for e, err := range j.Read(ctx, q) {
+		switch {
+		case errors.Is(err, journal.ErrEntry):
+		case err != nil:
+			return entries, err
+		case e.Event != journal.Dropped || w.name == "":
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
 }
 
 // records asks for the jobs likewise.

@@ -56,24 +56,36 @@ func overview(v *visit) any {
 
 	v.Sampler.Remembers(func(past *seen.Past) {
 		now := time.Now()
-		rate, _ := past.Rate(now.Add(-30 * time.Second))
-		_, lost := past.Rate(now.Add(-seen.Remembered))
 		o.Began, o.Written = past.Began, past.Written
 		o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
 		queued := v.Quorum == "" // the nodes of a quorum have no queue: only a journal shows waiters
 		if queued {
 			o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
 		}
-		o.Tiles = append(o.Tiles,
-			tile{Icon: "trouble", Label: "Lost", Value: show.Thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost", Alarm: lost > 0},
-			tile{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"})
-		if queued || past.Written {
-			waits, n := past.Quantiles(now.Add(-window), 0.5, 0.99)
-			o.Tiles = append(o.Tiles, waitTile("Wait p50", waits[0], n), waitTile("Wait p99", waits[1], n))
-		}
+		o.Tiles = append(o.Tiles, eventTiles(past, now, queued || past.Written)...)
 		o.Charts = charts(past.Points, now, queued, queued || past.Written)
 	})
 	return o
+}
+
+// eventTiles are the figures of what happened.
+func eventTiles(past *seen.Past, now time.Time, waits bool) []tile {
+	rate, _ := past.Rate(now.Add(-30 * time.Second))
+	_, lost := past.Rate(seen.Since(seen.Remembered))
+	tiles := []tile{
+		{Icon: "trouble", Label: "Lost", Value: show.Thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost&since=10m", Alarm: lost > 0},
+		{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"},
+	}
+	if waits {
+		lasted, n := past.Quantiles(now.Add(-window), 0.5, 0.99)
+		tiles = append(tiles, waitTile("Wait p50", lasted[0], n), waitTile("Wait p99", lasted[1], n))
+	}
+	if past.Reading {
+		for i := range tiles {
+			tiles[i].Value, tiles[i].Unit, tiles[i].Hint, tiles[i].Alarm = "–", "", "reading the journal", false
+		}
+	}
+	return tiles
 }
 
 // waitTile shows a quantile of waits.
@@ -88,15 +100,21 @@ func waitTile(label string, d time.Duration, n int) tile {
 // charts are those of the overview, with what is known of waiters and of waits that ended.
 func charts(points []seen.Point, now time.Time, queued, waits bool) []chart {
 	number := func(v int) *float64 { return new(float64(v)) }
+	polled := func(q seen.Point, v int) *float64 {
+		if !q.Polled {
+			return nil
+		}
+		return number(v)
+	}
 	ms := func(d time.Duration) *float64 {
 		if d <= 0 {
 			return nil
 		}
 		return new(float64(d.Milliseconds()))
 	}
-	title, lines := "Held", []line{{"held", func(q seen.Point) *float64 { return number(q.Held) }}}
+	title, lines := "Held", []line{{"held", func(q seen.Point) *float64 { return polled(q, q.Held) }}}
 	if queued {
-		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) *float64 { return number(q.Waiting) }})
+		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) *float64 { return polled(q, q.Waiting) }})
 	}
 	all := []chart{
 		newChart(title, "", points, now, lines...),

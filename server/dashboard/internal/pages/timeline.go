@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -39,7 +38,7 @@ func timelineOf(b *Board, name string, l *seen.Lock) timeline {
 	var holds []seen.Hold
 	b.Sampler.Remembers(func(p *seen.Past) { holds = slices.Clone(p.Holds[name]) })
 	if b.Journal != nil {
-		if entries, err := recent(b, name); err == nil && len(entries) > 0 {
+		if entries, err := recent(b, wish{name: name}); err == nil && len(entries) > 0 {
 			holds, t.Written = holdsOf(entries, l), true
 		}
 	}
@@ -101,25 +100,24 @@ func colour(owner string) int {
 // mutex that goes on is known by what was seen.
 func holdsOf(entries []journal.Entry, l *seen.Lock) []seen.Hold {
 	var holds []seen.Hold
-	open := map[string]int{} // by owner and token, in holds
-	key := func(e journal.Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
+	open := map[int64]int{} // by token, in holds
 	for _, e := range slices.Backward(entries) {
 		switch e.Event {
 		case journal.Granted:
-			open[key(e)] = len(holds)
+			open[e.Token] = len(holds)
 			holds = append(holds, seen.Hold{Owner: show.Label(e.Owner), From: e.At, Waited: e.Waited, Shared: e.Kind != holdfast.KindMutex})
 		case journal.Released, journal.Lost, journal.Revoked, journal.Stolen:
 			end := string(e.Event)
-			if because := cmp.Or(e.Reason, string(e.Cause)); because != "" {
+			if because := cmp.Or(e.Reason, string(e.Cause)); because != "" && e.Cause != holdfast.Exported {
 				end += ": " + view.Text(because)
 			}
-			i, known := open[key(e)]
+			i, known := open[e.Token]
 			if !known {
 				i = len(holds)
 				holds = append(holds, seen.Hold{Owner: show.Label(e.Owner), From: e.At.Add(-e.Held)})
 			}
 			holds[i].To, holds[i].End = e.At, end
-			delete(open, key(e))
+			delete(open, e.Token)
 		}
 	}
 	slices.SortStableFunc(holds, byStart)

@@ -27,10 +27,12 @@ const (
 type Past struct {
 	Began   time.Time       // from here on there is no gap
 	Written bool            // there is a journal with entries: it counts, and not what polls saw
+	Reading bool            // the last ten minutes of the journal are being read: they are not counted yet
 	Events  []journal.Entry // the oldest first
 	Holds   map[string][]Hold
 	waits   []wait
-	Points  []Point
+	Points  []Point // the oldest first; a second in which nothing happened may have none
+	changed int64   // the oldest second with a new wait since the quantiles were made
 }
 
 // Hold is one tenure, as it was seen.
@@ -58,6 +60,7 @@ type wait struct {
 // Point is one second.
 type Point struct {
 	Second    int64 // Unix time
+	Polled    bool  // Held and Waiting are known
 	Held      int
 	Waiting   int
 	Handovers int
@@ -65,7 +68,7 @@ type Point struct {
 	P50, P99  time.Duration // of the waits that ended in the ten seconds before its end; 0: none did
 }
 
-func newPast() *Past { return &Past{Holds: map[string][]Hold{}} }
+func newPast() *Past { return &Past{Holds: map[string][]Hold{}, changed: math.MaxInt64} }
 
 // see compares two pictures. What changed becomes events, unless a journal has them.
 func (p *Past) see(old, now *Picture) {
@@ -94,7 +97,8 @@ func (p *Past) see(old, now *Picture) {
 		p.compare(cmp.Or(old.ByName[l.Name], &Lock{State: &admin.State{}}), l, continuous, tell)
 	}
 	figures := p.point(now.At)
-	figures.Held, figures.Waiting = held, waiting
+	figures.Polled, figures.Held, figures.Waiting = true, held, waiting
+	p.measure()
 	slices.SortStableFunc(p.Events[min(known, len(p.Events)):], func(a, b journal.Entry) int { return a.At.Compare(b.At) })
 	p.forget(now)
 }
@@ -102,17 +106,28 @@ func (p *Past) see(old, now *Picture) {
 // point is the figures of the second.
 func (p *Past) point(at time.Time) *Point {
 	second := at.Unix()
-	if n := len(p.Points); n == 0 || p.Points[n-1].Second < second {
+	i, known := slices.BinarySearchFunc(p.Points, second, func(q Point, second int64) int { return cmp.Compare(q.Second, second) })
+	if !known {
 		next := Point{Second: second}
-		if n > 0 {
-			last := &p.Points[n-1]
-			next.Held, next.Waiting = last.Held, last.Waiting
-			lasted, _ := p.Quantiles(time.Unix(last.Second-9, 0), 0.5, 0.99)
-			last.P50, last.P99 = lasted[0], lasted[1]
+		if i > 0 {
+			last := &p.Points[i-1]
+			next.Polled, next.Held, next.Waiting = last.Polled, last.Held, last.Waiting
 		}
-		p.Points = append(p.Points, next)
+		p.Points = slices.Insert(p.Points, i, next)
 	}
-	return &p.Points[len(p.Points)-1]
+	p.changed = min(p.changed, second)
+	return &p.Points[i]
+}
+
+// measure brings the quantiles of the points up to date.
+func (p *Past) measure() {
+	for i := range p.Points {
+		if q := &p.Points[i]; q.Second >= p.changed {
+			lasted, _ := p.quantiles(time.Unix(q.Second-9, 0), time.Unix(q.Second+1, 0), 0.5, 0.99)
+			q.P50, q.P99 = lasted[0], lasted[1]
+		}
+	}
+	p.changed = math.MaxInt64
 }
 
 // compare notes what happened to a name between two looks. Without continuous, it may
@@ -181,7 +196,7 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 	if expiry := before.Seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < EffectiveTTL(&h)/3 && expiry.Before(now.Seen.Add(Interval)) {
 		what, at = journal.Lost, expiry
 		if tell {
-			p.point(now.Seen).Lost++
+			p.point(expiry).Lost++
 		}
 	}
 	var held time.Duration
@@ -201,23 +216,51 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 	}
 }
 
-// note takes in what a journal says.
+// read begins to take in a journal from ten minutes ago. It counts from here on, and what
+// polls saw is dropped.
+func (p *Past) read() {
+	p.Written, p.Reading, p.Events, p.waits = true, true, nil, nil
+	for i := range p.Points {
+		p.Points[i].Handovers, p.Points[i].Lost = 0, 0
+	}
+	for now, at := time.Now(), Since(Remembered); !at.After(now); at = at.Add(time.Second) {
+		p.point(at) // nothing happened, if the journal does not say more
+	}
+}
+
+// note takes in an entry of a journal, by its time. An entry of the future has a time that
+// is wrong.
 func (p *Past) note(e journal.Entry) {
-	p.Written = true
+	if age := time.Since(e.At); age > Remembered || age < -time.Minute {
+		return
+	}
 	switch e.Event {
 	case journal.Granted:
-		p.granted(e.Waited > 0, e.Waited > 0, e.Waited, time.Now())
-	case journal.Lost, journal.Stolen:
-		p.point(time.Now()).Lost++
+		p.granted(e.Waited > 0, e.Waited > 0, e.Waited, e.At)
+	case journal.Lost:
+		p.point(e.At).Lost++
 	}
 	p.add(e)
 }
 
-func (p *Past) add(e journal.Entry) { p.Events = append(p.Events, e) }
+func (p *Past) add(e journal.Entry) {
+	if p.Events = append(p.Events, e); len(p.Events) >= 2*maxEvents {
+		p.cut()
+	}
+}
+
+// cut drops old events. Losses are kept, because they are few and counted.
+func (p *Past) cut() {
+	more := len(p.Events) - maxEvents
+	p.Events = newest(slices.DeleteFunc(p.Events, func(e journal.Entry) bool {
+		more--
+		return more >= 0 && (e.Event != journal.Lost || time.Since(e.At) > Remembered)
+	}), 2*maxEvents)
+}
 
 // forget drops what is too old.
 func (p *Past) forget(now *Picture) {
-	p.Events = newest(p.Events, maxEvents)
+	p.cut()
 	old := now.At.Add(-Remembered)
 	p.waits = newest(slices.DeleteFunc(p.waits, func(w wait) bool { return w.at.Before(old) }), maxWaits)
 	p.Points = slices.DeleteFunc(p.Points, func(q Point) bool { return q.Second < old.Unix() })
@@ -229,11 +272,18 @@ func (p *Past) forget(now *Picture) {
 	}
 }
 
+// Since is when the last seconds began.
+func Since(span time.Duration) time.Time { return time.Now().Add(-span).Truncate(time.Second) }
+
 // Quantiles of waits that ended since, and how many those are.
 func (p *Past) Quantiles(since time.Time, qs ...float64) (values []time.Duration, n int) {
+	return p.quantiles(since, time.Now().Add(time.Hour), qs...)
+}
+
+func (p *Past) quantiles(since, until time.Time, qs ...float64) (values []time.Duration, n int) {
 	var lasted []time.Duration
 	for _, w := range p.waits {
-		if w.at.After(since) {
+		if !w.at.Before(since) && w.at.Before(until) {
 			lasted = append(lasted, w.lasted)
 		}
 	}
@@ -257,6 +307,9 @@ func (p *Past) Rate(since time.Time) (perSecond float64, lost int) {
 			lost += q.Lost
 		}
 	}
-	window := min(time.Since(since).Seconds(), time.Since(p.Began).Seconds())
+	window := time.Since(since).Seconds()
+	if !p.Written {
+		window = min(window, time.Since(p.Began).Seconds())
+	}
 	return float64(n) / max(window, 1), lost
 }

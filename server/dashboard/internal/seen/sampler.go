@@ -4,6 +4,7 @@ package seen
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"time"
@@ -47,8 +48,8 @@ type Picture struct {
 
 // Journal is the Journal of package dashboard.
 type Journal interface {
-	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
-	Follow(ctx context.Context) iter.Seq2[journal.Entry, error]
+	Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
+	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
 
@@ -127,21 +128,52 @@ func (s *Sampler) show(p *Picture, err error) bool {
 	return s.awake
 }
 
-// follow takes in new entries of the journal while there are viewers. The pages read older
-// entries themselves.
+// follow takes in the last ten minutes of the journal, and new entries while there are viewers.
+// The pages read older entries themselves.
 func (s *Sampler) follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		if written, err := s.journal.Recent(ctx, "", 1); err == nil && len(written) > 0 {
-			s.Remembers(func(p *Past) { p.Written = true })
-		}
-		for e, err := range s.journal.Follow(ctx) {
-			if err != nil {
-				break
+		if last, ok := s.catchUp(ctx); ok {
+			for e, err := range s.journal.Follow(ctx, last) {
+				if err == nil {
+					s.Remembers(func(p *Past) {
+						if !p.Written {
+							p.read()
+							p.Reading = false
+						}
+						p.note(e)
+					})
+				}
 			}
-			s.Remembers(func(p *Past) { p.note(e) })
 		}
-		time.Sleep(time.Second)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
 	}
+}
+
+// catchUp takes in the last ten minutes of the journal, and returns what comes after them.
+func (s *Sampler) catchUp(ctx context.Context) (after journal.Query, ok bool) {
+	for newest, err := range s.journal.Read(ctx, journal.Query{Limit: 1, Newest: true}) {
+		if err != nil && !errors.Is(err, journal.ErrEntry) {
+			return after, false
+		}
+		after.After = newest.ID
+		s.Remembers((*Past).read)
+		break
+	}
+	after.Since = Since(Remembered)
+	for e, err := range s.journal.Read(ctx, journal.Query{Since: after.Since}) {
+		switch {
+		case err == nil:
+			after.After = e.ID
+			s.Remembers(func(p *Past) { p.note(e) })
+		case !errors.Is(err, journal.ErrEntry):
+			return after, false
+		}
+	}
+	s.Remembers(func(p *Past) { p.Reading = false })
+	return after, true
 }
 
 // Remembers calls f with what is remembered of the past, which f must not keep.
