@@ -130,11 +130,15 @@ func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// The keys: one stream and one hash for each prefix, in a Cluster wherever they hash to.
+// The keys of a prefix: a stream, and a hash of jobs, in a Cluster wherever they hash to.
 const (
 	streamPrefix = "holdfast/journal:"
 	jobsPrefix   = "holdfast/jobs:"
 )
+
+// sumsKey is the key of the hourly sums of a prefix, which has no braces. It is in the slot of
+// the stream.
+func sumsKey(prefix string) string { return "holdfast/sums:{" + streamPrefix + prefix + "}" }
 
 // keyPrefix is what Options.Prefix of a Client comes to.
 func keyPrefix(prefix string) string {

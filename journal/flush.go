@@ -194,7 +194,9 @@ func (w *Writer) send(entries []Entry) error {
 		args = append(args, entries[i].encode()...)
 	}
 	asked := w.moment(time.Now())
-	reply, err := w.caller.eval(w.ctx, driver.Call{Script: script.JournalWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
+	sums := sumsKey(w.options.Prefix)
+	keys := []string{streamPrefix + w.options.Prefix, sums, sums + ":" + w.id}
+	reply, err := w.caller.eval(w.ctx, driver.Call{Script: script.JournalWrite, Keys: keys, Args: args})
 	answered := w.moment(time.Now())
 	if err != nil {
 		return err

@@ -26,6 +26,11 @@ var numbers = map[string]int64{
 	"size_ttl_ms":    (30 * 24 * time.Hour).Milliseconds(),
 	"missed_ttl_ms":  (30 * time.Second).Milliseconds(), // in which the holders key still names the clients that let a grant expire
 
+	"hour_us":        time.Hour.Microseconds(),
+	"sum_hours":      8 * 24, // of the sums of the journal
+	"sums_ttl_ms":    (8 * 24 * time.Hour).Milliseconds(),
+	"counted_ttl_ms": (10 * time.Minute).Milliseconds(), // in which a Writer may repeat a batch
+
 	"quorum_ttl_ms":    protocol.MaxQuorumTTL.Milliseconds(),
 	"quorum_ttl_us":    protocol.MaxQuorumTTL.Microseconds(),
 	"max_come_back_ms": protocol.MaxComeBack.Milliseconds(),

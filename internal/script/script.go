@@ -93,6 +93,7 @@ var (
 var (
 	JournalWrite = load("journal/write")
 	JournalRead  = load("journal/read")
+	JournalSums  = load("journal/sums")
 	JobNote      = load("job/note")
 	JobList      = load("job/list")
 

@@ -74,6 +74,12 @@ func (s *countingStore) Scan(ctx context.Context, pattern string) iter.Seq2[stri
 	return s.Store.Scan(ctx, pattern)
 }
 
+func (written) Hours(context.Context) ([]journal.Hour, error) { return nil, nil }
+
+func (brokenJournal) Hours(context.Context) ([]journal.Hour, error) {
+	return nil, errors.New("no hours today")
+}
+
 func (written) Jobs(context.Context) ([]journal.Job, error) {
 	now := time.Now()
 	return []journal.Job{{

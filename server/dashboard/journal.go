@@ -16,6 +16,8 @@ type Journal interface {
 	// Follow yields entries as they are written, like journal.Follow, until ctx
 	// ends. It ignores KeyPrefix.
 	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
+	// Hours lists the sums of past hours, like journal.Hours.
+	Hours(ctx context.Context) ([]journal.Hour, error)
 	// Jobs lists the jobs that "holdfast run" has recorded.
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
@@ -37,6 +39,10 @@ func (s stored) Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Ent
 func (s stored) Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error] {
 	q.KeyPrefix = s.prefix
 	return journal.Follow(ctx, s.store, q)
+}
+
+func (s stored) Hours(ctx context.Context) ([]journal.Hour, error) {
+	return journal.Hours(ctx, s.store, s.prefix)
 }
 
 func (s stored) Jobs(ctx context.Context) ([]journal.Job, error) {

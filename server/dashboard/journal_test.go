@@ -62,5 +62,7 @@ func TestJournalGone(t *testing.T) {
 		b := open(t, &dashboard.Options{Journal: brokenJournal{}})
 		b.shows("/events", "The journal can't be read", "no journal today")
 		b.shows("/jobs", "no jobs today")
+		b.hold("invoice:42")
+		b.shows("/?span=day", "The sums of the journal can't be read", "no hours today")
 	})
 }

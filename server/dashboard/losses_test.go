@@ -65,3 +65,32 @@ func TestLostIsAsManyAsItsList(t *testing.T) {
 		counts(0)
 	})
 }
+
+// The charts of a day and a week are of the hours that the journal has summed up, and say how
+// far back those reach.
+func TestHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		b := on(t, store, &dashboard.Options{Journal: dashboard.JournalIn(store, "")})
+		lease := b.hold("invoice:42")
+		b.shows("/?span=day", "The journal has no sums yet")
+		if err := lease.Release(); err != nil {
+			t.Fatal(err)
+		}
+		writer := journal.NewWriter(store, &journal.Options{Owner: "carol", MaxLen: 1})
+		t.Cleanup(func() { writer.Close() })
+		for range 30 { // hours
+			for i := range 5 {
+				writer.OnEvent(holdfast.Granted{Name: "n", Token: int64(i), Waited: time.Duration(i) * time.Second, At: time.Now()})
+			}
+			writer.OnEvent(holdfast.Lost{Name: "n", Token: 4, Cause: holdfast.Gone, At: time.Now()})
+			time.Sleep(time.Hour)
+		}
+		const reach = "They began <time" // after a day in which nobody locked anything, too
+		b.shows("/?span=day", reach, "In all 120. ", "On average 2.0 s, at most 4.0 s. ", "In all 24. ", `data-hourly="yes"`, `aria-current="true">One day`)
+		b.shows("/?span=week", reach, "In all 150. ", "In all 30. ", `aria-current="true">One week`)
+		if body := b.shows("/", `aria-current="true">Five minutes`, "Hand-overs per second"); strings.Contains(body, "data-hourly") {
+			t.Error("the charts of minutes are said to be of hours")
+		}
+	})
+}

@@ -9,6 +9,12 @@ function colours() {
   return { lines: [of("--s0"), of("--s1")], text: of("--muted"), grid: of("--line") };
 }
 
+// clock is a time as a chart shows it: with the day if the chart shows hours.
+function clock(seconds, hourly) {
+  const text = new Date(seconds * 1000).toString(); // Thu Nov 26 2026 14:03:43 ...
+  return hourly ? `${text.slice(0, 3)} ${text.slice(16, 21)}` : text.slice(16, 24);
+}
+
 function options(figure, names, width) {
   const { lines, text, grid } = colours(), unit = figure.dataset.unit;
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px sans-serif" };
@@ -16,7 +22,7 @@ function options(figure, names, width) {
     width, height: 132, legend: { show: false }, cursor: { y: false, points: { size: 6 } }, padding: [8, 26, 0, 0],
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
     axes: [
-      { ...axis, size: 22, space: 80, values: (_, at) => at.map((s) => new Date(s * 1000).toTimeString().slice(0, 8)) },
+      { ...axis, size: 22, space: 80, values: (_, at) => at.map((s) => clock(s, figure.dataset.hourly)) },
       { ...axis, size: 46, space: 34, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000],
         values: (_, at) => at.map((v) => (unit === "ms" ? (v ? (v >= 1000 ? `${v / 1000} s` : `${v} ms`) : "0") : String(v))) },
     ],
@@ -35,7 +41,7 @@ function said(value, unit) {
 function say(figure, names, u, unit) {
   const line = figure.querySelector(".said");
   if (!line || u.cursor.idx == null) return;
-  const at = new Date(u.data[0][u.cursor.idx] * 1000).toTimeString().slice(0, 8);
+  const at = clock(u.data[0][u.cursor.idx], figure.dataset.hourly);
   line.textContent = `${at}: ` + names.map((n, i) => `${n} ${said(u.data[i + 1][u.cursor.idx], unit)}`).join(", ");
 }
 

@@ -40,6 +40,7 @@ type Board struct {
 	templates map[string]*template.Template
 	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
 	recent    memo.Memo[[]journal.Entry]
+	hours     memo.Memo[[]journal.Hour]
 	records   memo.Memo[[]journal.Job]
 	checks    memo.Memo[[]doctor.Result]
 }
@@ -62,7 +63,7 @@ var templateFiles embed.FS
 // New makes a Board of some pages, in the order of the navigation.
 func New(c Config, pages []Page) *Board {
 	b := &Board{Config: c, pages: pages, templates: map[string]*template.Template{}}
-	b.made.Max, b.recent.Max, b.records.Max, b.checks.Max = 64, 1000, 1, 1
+	b.made.Max, b.recent.Max, b.hours.Max, b.records.Max, b.checks.Max = 64, 1000, 1, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
 		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour, "whyNot": whyNot,

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
@@ -21,39 +20,48 @@ type chart struct {
 	Text   string   // what it says, in words
 }
 
-const chartSpan = 5 * time.Minute
+// span is what a chart shows: so long, up to now, with a value for each step.
+type span struct{ long, step time.Duration }
 
-// line is the values of one line of a chart; nil: not known.
+// line is the values of one line of a chart, one for each second; nil: not known.
 type line struct {
-	name  string
-	value func(seen.Point) *float64
+	name   string
+	values []*float64
 }
 
-// newChart draws the points of the last minutes, one for each second.
-func newChart(title, unit string, points []seen.Point, now time.Time, lines ...line) chart {
+// valuesOf makes the values of a line.
+func valuesOf[T any](all []T, value func(T) *float64) []*float64 {
+	values := make([]*float64, len(all))
+	for i, one := range all {
+		values[i] = value(one)
+	}
+	return values
+}
+
+// newChart draws lines over some seconds, which rise.
+func newChart(title, unit string, s span, now time.Time, seconds []*float64, lines ...line) chart {
+	first, most := float64(now.Add(-s.long).Unix()), 1.0
 	c := chart{Title: title, Unit: unit, Text: "No values yet."}
-	first, most := float64(now.Add(-chartSpan).Unix()), 1.0
-	var said []string
 	columns := make([][]*float64, 1+len(lines)) // the first has the seconds
 	columns[0] = []*float64{}
-	for _, q := range points {
-		second := float64(q.Second)
-		if second < first || q.Second > now.Unix() {
+	for i, at := range seconds {
+		if *at < first || *at > float64(now.Unix()) {
 			continue
 		}
-		columns[0] = append(columns[0], &second)
-		for i, l := range lines {
-			v := l.value(q)
+		columns[0] = append(columns[0], at)
+		for k, l := range lines {
+			v := l.values[i]
 			if v != nil {
 				most = max(most, *v)
 			}
-			columns[i+1] = append(columns[i+1], v)
+			columns[k+1] = append(columns[k+1], v)
 		}
 	}
-	for i, l := range lines {
+	var said []string
+	for k, l := range lines {
 		c.Names = append(c.Names, l.name)
-		c.Paths = append(c.Paths, polyline(columns[0], columns[i+1], first, most))
-		for _, v := range slices.Backward(columns[i+1]) {
+		c.Paths = append(c.Paths, polyline(columns[0], columns[k+1], s, first, most))
+		for _, v := range slices.Backward(columns[k+1]) {
 			if v != nil {
 				said = append(said, l.name+" "+valueText(*v, unit))
 				break
@@ -76,7 +84,7 @@ func valueText(v float64, unit string) string {
 }
 
 // polyline draws a column of values, with gaps where there are none.
-func polyline(seconds, values []*float64, first, most float64) string {
+func polyline(seconds, values []*float64, s span, first, most float64) string {
 	var b strings.Builder
 	last := -1.0
 	for i, v := range values {
@@ -84,11 +92,11 @@ func polyline(seconds, values []*float64, first, most float64) string {
 			continue
 		}
 		command := 'L'
-		if last < 0 || *seconds[i]-last > 3 {
+		if last < 0 || *seconds[i]-last > 3*s.step.Seconds() {
 			command = 'M'
 		}
 		last = *seconds[i]
-		fmt.Fprintf(&b, "%c%.2f %.2f", command, 100*(last-first)/chartSpan.Seconds(), 29-27*(*v)/most)
+		fmt.Fprintf(&b, "%c%.2f %.2f", command, 100*(last-first)/s.long.Seconds(), 29-27*(*v)/most)
 	}
 	return b.String()
 }

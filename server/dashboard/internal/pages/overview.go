@@ -15,6 +15,10 @@ type overviewPage struct {
 	*visit
 	Tiles    []tile
 	Charts   []chart
+	Spans    []choice    // times that the charts can show; none without a journal
+	Hourly   bool        // the charts are of hours
+	Reach    *show.Stamp // where the hours begin; nil: there are none
+	Trouble  string      // the hours can't be read
 	Troubles []problem
 	More     int // problems that are not shown
 	Queues   []*seen.Lock
@@ -65,6 +69,7 @@ func overview(v *visit) any {
 		o.Tiles = append(o.Tiles, eventTiles(past, now, queued || past.Written)...)
 		o.Charts = charts(past.Points, now, queued, queued || past.Written)
 	})
+	addHours(o, time.Now())
 	return o
 }
 
@@ -112,18 +117,21 @@ func charts(points []seen.Point, now time.Time, queued, waits bool) []chart {
 		}
 		return new(float64(d.Milliseconds()))
 	}
-	title, lines := "Held", []line{{"held", func(q seen.Point) *float64 { return polled(q, q.Held) }}}
+	of := func(value func(seen.Point) *float64) []*float64 { return valuesOf(points, value) }
+	seconds := of(func(q seen.Point) *float64 { return new(float64(q.Second)) })
+	title, lines := "Held", []line{{"held", of(func(q seen.Point) *float64 { return polled(q, q.Held) })}}
 	if queued {
-		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) *float64 { return polled(q, q.Waiting) }})
+		title, lines = "Held and waiting", append(lines, line{"waiting", of(func(q seen.Point) *float64 { return polled(q, q.Waiting) })})
 	}
+	minutes := spans[0].span
 	all := []chart{
-		newChart(title, "", points, now, lines...),
-		newChart("Hand-overs per second", "", points, now, line{"hand-overs", func(q seen.Point) *float64 { return number(q.Handovers) }}),
+		newChart(title, "", minutes, now, seconds, lines...),
+		newChart("Hand-overs per second", "", minutes, now, seconds, line{"hand-overs", of(func(q seen.Point) *float64 { return number(q.Handovers) })}),
 	}
 	if waits {
-		all = append(all, newChart("Waits that ended", "ms", points, now,
-			line{"p50", func(q seen.Point) *float64 { return ms(q.P50) }},
-			line{"p99", func(q seen.Point) *float64 { return ms(q.P99) }}))
+		all = append(all, newChart("Waits that ended", "ms", minutes, now, seconds,
+			line{"p50", of(func(q seen.Point) *float64 { return ms(q.P50) })},
+			line{"p99", of(func(q seen.Point) *float64 { return ms(q.P99) })}))
 	}
 	return all
 }

@@ -50,6 +50,7 @@ type Picture struct {
 type Journal interface {
 	Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
 	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
+	Hours(ctx context.Context) ([]journal.Hour, error)
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
 
