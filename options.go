@@ -151,13 +151,19 @@ type Details struct {
 	Program string `json:"program,omitempty"` // file name of the program
 	Command string `json:"command,omitempty"` // command that runs while the name is held
 	Note    string `json:"note,omitempty"`    // any help: a ticket, a team, a link to a log
+
+	// Parent and Within are the Client.ID of the 'holdfast run' or 'holdfast elect' that has
+	// started this process, and the name that it holds. With them package diagnose finds
+	// nested commands that wait for each other.
+	Parent string `json:"parent,omitempty"`
+	Within string `json:"within,omitempty"`
 }
 
 // MaxDetail is the longest field of [Details], in bytes.
 const MaxDetail = details.MaxField // 256
 
 // ProcessDetails returns host, pid, user and program of this process, as far as they
-// are known. Command and Note are empty.
+// are known, and Parent and Within from the environment. Command and Note are empty.
 func ProcessDetails() *Details {
 	d := Details(details.OfThisProcess())
 	return &d

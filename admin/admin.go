@@ -115,6 +115,25 @@ func (a *Admin) Survey(ctx context.Context, prefix string) (*Survey, error) {
 	return survey(ctx, a, prefix, a.surveyNames)
 }
 
+// Around inspects a name like Inspect, and the names around it: those in the Within of the
+// details of its holders and waiters, and so on, at most 32 names. The first name of the
+// result is the given one. Package diagnose finds nested commands in it that wait for each
+// other. Without nested commands Around costs as much as Inspect.
+func (a *Admin) Around(ctx context.Context, name string) (*Survey, error) {
+	state, err := a.Inspect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Survey{Names: []Surveyed{{State: state}}}
+	for from := 0; from < len(s.Names); {
+		next := around(s.Names, from)
+		a.surveyNames(ctx, next)
+		from = len(s.Names)
+		s.Names = append(s.Names, next...)
+	}
+	return s, nil
+}
+
 // surveyNames inspects names in pipelines.
 func (a *Admin) surveyNames(ctx context.Context, names []Surveyed) {
 	all := make([]*inspection, 0, len(names))

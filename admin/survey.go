@@ -23,6 +23,7 @@ type Surveyed struct {
 const (
 	surveyListed = 100 // holders and waiters that are listed of each name
 	surveyAtOnce = 16  // names of a quorum that are inspected at a time
+	maxAround    = 32  // names that one Around inspects
 )
 
 // Reader is what an [Admin] and a [Quorum] have in common.
@@ -54,4 +55,27 @@ func survey(ctx context.Context, r Reader, prefix string, inspect func(context.C
 		return nil, s.Names[0].Err
 	}
 	return s, nil
+}
+
+// around returns the names that those behind from lead to, as far as there is room.
+func around(names []Surveyed, from int) (next []Surveyed) {
+	seen := map[string]bool{"": true}
+	for _, n := range names {
+		seen[n.Name] = true
+	}
+	add := func(d *holdfast.Details) {
+		if d != nil && !seen[d.Within] && len(names)+len(next) < maxAround {
+			seen[d.Within] = true
+			next = append(next, Surveyed{State: &State{Name: d.Within}})
+		}
+	}
+	for _, n := range names[from:] {
+		for _, h := range n.allHolders() {
+			add(h.Details)
+		}
+		for i := range n.Waiters {
+			add(n.Waiters[i].Details)
+		}
+	}
+	return next
 }

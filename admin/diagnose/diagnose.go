@@ -21,7 +21,7 @@ type Code string
 // The codes, most serious first.
 const (
 	StoreError         Code = "store-error"          // the name could not be inspected
-	PossibleDeadlock   Code = "possible-deadlock"    // processes have waited for each other in a circle for 2 s or more; found by Survey only
+	PossibleDeadlock   Code = "possible-deadlock"    // processes have waited for each other in a circle for 2 s or more; found by Survey, and by Around
 	NoTTL              Code = "no-ttl"               // the key has no expiry: if its owner is dead the name stays locked
 	Starving           Code = "starving"             // the first waiter waits for a free name, or far longer than it should
 	ReadersBlockWriter Code = "readers-block-writer" // readers keep a writer waiting longer than their ttl, or a minute
@@ -79,7 +79,8 @@ func (o *Options) typical(name string) (time.Duration, bool) {
 }
 
 // State returns the diagnoses of a name, most serious first. A free name without waiters
-// has none. Only [Survey] finds processes that wait for each other in a circle.
+// has none. Only [Survey] finds processes that wait for each other in a circle, and [Around]
+// nested commands that do.
 func State(state *admin.State, o *Options) []Diagnosis {
 	s := subject{state}
 	if s.Version > 0 {

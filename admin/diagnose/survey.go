@@ -49,6 +49,17 @@ func Survey(survey *admin.Survey, o *Options) *Report {
 	return r
 }
 
+// Around returns the diagnoses of a name, as State does, and finds nested commands that wait
+// for each other. around is the result of [admin.Admin.Around] for the name.
+func Around(around *admin.Survey, o *Options) []Diagnosis {
+	name := &around.Names[0]
+	found := State(name.State, o)
+	if d, ok := findCircles(around.Names)[name.Name]; ok {
+		found = append([]Diagnosis{d}, found...)
+	}
+	return found
+}
+
 func (c *Counts) add(n *Name) {
 	switch h := n.Holder; {
 	case n.Err != nil:

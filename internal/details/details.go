@@ -29,12 +29,23 @@ type Process struct {
 	Program string `json:"program,omitempty"`
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`
+	Parent  string `json:"parent,omitempty"`
+	Within  string `json:"within,omitempty"`
 }
 
-// OfThisProcess returns host, pid, user and program of this process, as far as they are
-// known.
+// The variables in which a command of 'holdfast run' finds the Client that holds a name
+// around it, and that name.
+const (
+	ParentVariable = "HOLDFAST_CLIENT"
+	WithinVariable = "HOLDFAST_NAME"
+)
+
+// OfThisProcess returns what is known of this process, without Command and Note.
 func OfThisProcess() Process {
-	p := Process{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
+	p := Process{
+		PID: os.Getpid(), Program: filepath.Base(os.Args[0]),
+		Parent: os.Getenv(ParentVariable), Within: os.Getenv(WithinVariable),
+	}
 	p.Host, _ = os.Hostname()
 	p.User = os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
@@ -46,8 +57,11 @@ func OfThisProcess() Process {
 // Clean returns a copy that is safe to read and not too long.
 func (p Process) Clean() Process {
 	p.PID = max(0, p.PID)
-	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note} {
+	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note, &p.Parent, &p.Within} {
 		*field = keyspace.Clean(*field, MaxField)
+	}
+	if len(p.Parent) != 10 || strings.Trim(p.Parent, "0123456789abcdef") != "" {
+		p.Parent, p.Within = "", ""
 	}
 	return p
 }

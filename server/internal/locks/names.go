@@ -45,11 +45,11 @@ func (n *Names) Holder(ctx context.Context, name string) (*admin.Holder, error) 
 // inspect reads a name, and what is remembered of Once, which is left out where the store
 // does not let us see it.
 func (n *Names) inspect(ctx context.Context, name string) (*view.State, error) {
-	state, err := n.Admin.Inspect(ctx, name)
+	around, err := n.Admin.Around(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	out := view.NewState(state, diagnose.State(state, nil))
+	out := view.NewState(around.Names[0].State, diagnose.Around(around, nil))
 	run, err := n.client.LastRun(ctx, name)
 	if err != nil && !errors.Is(err, holdfast.ErrNeverRan) && ctx.Err() != nil {
 		return nil, err
