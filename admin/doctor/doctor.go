@@ -105,12 +105,7 @@ func (d *doctor) timeout() time.Duration { return min(max(d.options.TTL, time.Se
 func broken(name string, err error) Result {
 	check := Result{Name: name, State: Fail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
-	switch said, _ := wire.AsServerError(err); {
-	case strings.HasPrefix(string(said), "OOM"):
-		check.Fix = "raise maxmemory, or delete keys that no program needs"
-	case strings.HasPrefix(string(said), "READONLY"):
-		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
-	}
+	check.Fix = Fix(err)
 	if _, said := wire.AsServerError(err); !said && !errors.As(err, &strange) {
 		check.Fix = "check that the server runs, and its address, port, TLS and firewalls"
 		check.Finding = "no answer: " + check.Finding

@@ -28,7 +28,7 @@ func checkServer(s server) Result {
 		check.State = Fail
 		check.Finding = product + version + ", a replica"
 		check.Consequence = "a replica grants no locks; a writable replica loses them"
-		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
+		check.Fix = useMasterOf(s)
 	}
 	return check
 }

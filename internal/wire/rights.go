@@ -54,7 +54,7 @@ func tooOld(said string) string {
 	case strings.Contains(said, "non deterministic commands"):
 		return "the server is too old, or set to lua-replicate-commands no: it repeats a script's text on replicas, so a script that read the clock may not write; holdfast needs Redis 5 or newer, or Valkey"
 	case strings.Contains(strings.ToLower(said), "unknown command"), strings.Contains(said, "Unknown Redis command"), strings.Contains(said, "nknown PUBSUB subcommand"):
-		return "the server lacks a command: holdfast needs Redis 5 or newer (in a Cluster Redis 7), or Valkey"
+		return "the server lacks a command: holdfast needs Redis 5 or newer (in a Cluster Redis 7), or Valkey; if the server is a Sentinel, use sentinel://"
 	}
 	return ""
 }
