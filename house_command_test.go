@@ -14,14 +14,14 @@ func init() {
 		ours  []string // of the house, beside the root, admin, driver and internal/view
 	}{
 		{name: "console"},
-		{name: "cli", rooms: []string{"console"}},
+		{name: "cli", rooms: []string{"console"}, ours: []string{"admin/doctor"}},
 		{name: "help", rooms: []string{"console", "cli"}},
 		{name: "signals", rooms: []string{"cli"}},
 		{name: "guard", rooms: []string{"cli", "signals"}}, // a guard never asks Redis
-		{name: "connect", rooms: []string{"console", "cli"}, ours: []string{"rueidisstore", "journal"}},
+		{name: "connect", rooms: []string{"console", "cli"}, ours: []string{"rueidisstore", "journal", "admin/doctor"}},
 		{name: "inspect", rooms: []string{"console", "cli", "connect"}, ours: []string{"journal"}},
 		{name: "operate", rooms: []string{"console", "cli", "connect", "inspect"}},
-		{name: "take", rooms: []string{"console", "cli", "connect", "inspect", "operate"}, ours: []string{"journal"}}, // operate: --steal
+		{name: "take", rooms: []string{"console", "cli", "connect", "inspect", "operate"}, ours: []string{"journal", "admin/doctor"}}, // operate: --steal
 		{name: "run", rooms: []string{"console", "cli", "help", "signals", "guard", "connect", "inspect", "take"}},
 		{name: "elect", rooms: []string{"console", "cli", "signals", "guard", "connect", "take", "run"}}, // run: a term is a run
 		{name: "lease", rooms: []string{"console", "cli", "signals", "connect", "inspect", "take"}},

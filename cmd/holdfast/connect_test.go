@@ -25,12 +25,13 @@ func TestConnectToAnotherKindOfServer(t *testing.T) {
 	}{
 		"redis://" + server.addr + "/99":                                                 {cli.ExitUsage, "--redis does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
 		"sentinel://" + server.addr + "/m":                                               {cli.ExitUsage, "it is not a Sentinel; for a single server use redis://"},
+		"sentinel://" + answering(t, "-ERR No such master with that name\r\n") + "/m":    {cli.ExitUsage, ": No such master with that name: the name at the end of the URL is that of a 'sentinel monitor' line"},
 		"cluster://" + server.addr:                                                       {cli.ExitUsage, "the server is not part of a cluster: use redis://"},
 		"redis://u:hunter2@" + server.addr:                                               {cli.ExitNoPerm, "redis://" + server.addr + " refused: WRONGPASS"},
 		"rediss://" + server.addr:                                                        {cli.ExitUnreachable, "if it has no TLS, use redis://"},
-		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {cli.ExitUnreachable, " is not a Redis server ("},
+		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {cli.ExitUnreachable, " is not a Redis server (received unknown message type: 72): check host and port in the URL"},
 		"redis://" + answering(t, "\x15\x03\x01\x00\x02\x02\x46"):                        {cli.ExitUsage, " wants TLS: "},
-		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {cli.ExitUnreachable, " is not ready: LOADING"},
+		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {cli.ExitUnreachable, " is not ready: LOADING Redis is loading the dataset in memory: wait until"},
 		"redis://u:e@" + answering(t, "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'e' \r\n"): {cli.ExitUsage, "unknown command 'HELLO'"},
 	} {
 		text := wantShown(t, test.code, "holdfast: ", "ls", "--redis", url)

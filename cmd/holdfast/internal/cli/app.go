@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
@@ -141,11 +142,21 @@ func (a *App) Explain(err error) string {
 	case errors.As(err, &bad) && a.KeyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
 		return fmt.Sprintf("%v; the key is %q, because %s is %q", err, a.KeyPrefix()+bad.Name, a.Called("prefix"), a.KeyPrefix())
 	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
-		return fmt.Sprintf("%s refused: %s", PublicURL(a.RedisURL), Reason(err))
+		return advised(fmt.Sprintf("%s refused: %s", PublicURL(a.RedisURL), Reason(err)), err)
 	case errors.Is(err, holdfast.ErrUnreachable):
 		return fmt.Sprintf("no answer from %s: %s", PublicURL(a.RedisURL), Why(err))
+	default:
+		return advised(err.Error(), err)
 	}
 	return err.Error()
+}
+
+// advised is the text of err, and what to do about it.
+func advised(text string, err error) string {
+	if fix := doctor.Fix(err); fix != "" {
+		return strings.TrimSuffix(text, ".") + ": " + fix
+	}
+	return text
 }
 
 // KeyPrefix is the text before each name in Redis.

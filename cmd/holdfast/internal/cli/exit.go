@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,8 +79,11 @@ func Reason(err error) string {
 		causes := several.Unwrap()
 		err = causes[len(causes)-1]
 	}
-	return strings.TrimPrefix(err.Error(), "holdfast: ")
+	return inScript.ReplaceAllString(strings.TrimPrefix(err.Error(), "holdfast: "), "")
 }
+
+// inScript is what servers say of the place of an error in a script.
+var inScript = regexp.MustCompile(`\.? script: [0-9a-f]{40}, on @user_script:\d+\.$`)
 
 // Why is reason, and in words what a context says.
 func Why(err error) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
@@ -43,8 +44,20 @@ type Beside func(*Session, *holdfast.Options) (after func())
 // Owner and Logger filled in; the rest of o is the caller's. Errors carry their exit code:
 // 64 for a wrong URL, 69 for a server that does not answer, 77 for one that refuses us.
 func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (*Session, error) {
+	return OpenAgain(ctx, a, nil, o, with...)
+}
+
+// Again makes OpenAgain try again after an error that may pass.
+type Again struct {
+	For     time.Duration
+	Endless bool        // without For
+	Failed  func(error) // called with each error that is not returned, and when an answer is late
+}
+
+// OpenAgain is Open, and tries again as again says. A nil Again is one attempt.
+func OpenAgain(ctx context.Context, a *cli.App, again *Again, o holdfast.Options, with ...Beside) (*Session, error) {
 	began := time.Now()
-	store, err := OpenStore(ctx, a.RedisURL, nil)
+	store, err := dial(ctx, a.RedisURL, again)
 	if err != nil {
 		return nil, a.NamingURL(err)
 	}
@@ -101,6 +114,39 @@ func newClient(store driver.Store, o *holdfast.Options) (client *holdfast.Client
 	return holdfast.New(store, o), nil
 }
 
+// late is how long an attempt lasts before it is reported.
+const late = time.Second
+
+// dial opens a store, in as many attempts as again allows.
+func dial(ctx context.Context, serverURL string, again *Again) (*rueidisstore.Store, error) {
+	if again == nil {
+		return OpenStore(ctx, serverURL, nil)
+	}
+	end := time.Now().Add(again.For)
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		slow := time.AfterFunc(late, func() {
+			again.Failed(fmt.Errorf("no answer from %s yet%s", cli.PublicURL(serverURL), withoutTLS(serverURL)))
+		})
+		store, err := OpenStore(ctx, serverURL, nil)
+		slow.Stop()
+		if err == nil || !passes(err) || !again.Endless && time.Now().Add(pause).After(end) {
+			return store, err
+		}
+		again.Failed(err)
+		if !cli.Sleep(ctx, pause) {
+			return nil, err
+		}
+	}
+}
+
+// passes reports whether another attempt may succeed after this error of OpenStore.
+func passes(err error) bool {
+	return cli.CodeOf(err) == cli.ExitUnreachable && !errors.Is(err, errNoRedis)
+}
+
+// errNoRedis means that something else than Redis answered.
+var errNoRedis = errors.New("check host and port in the URL")
+
 // OpenStore dials serverURL and returns within ctx.
 func OpenStore(ctx context.Context, serverURL string, options *rueidisstore.Options) (*rueidisstore.Store, error) {
 	type opened struct {
@@ -142,26 +188,44 @@ func dialError(serverURL string, err error) error {
 	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case cli.Denied(text):
-		return cli.Exit(cli.ExitNoPerm, fmt.Errorf("%s refused: %s", shown, text))
+		return cli.Exit(cli.ExitNoPerm, fmt.Errorf("%s refused: %s", shown, advised(text, err)))
 	case answered && !notReady(text):
 		return cli.Usagef("the URL does not fit the server %s: %s%s", shown, text, misfit(text))
 	case answered:
-		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not ready: %s", shown, text))
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not ready: %s", shown, advised(text, err)))
 	case strings.Contains(text, "not part of a cluster"):
 		return cli.Usagef("the URL does not fit the server: %s", text)
 	case strings.Contains(text, "unknown message type: 21"): // the first byte of an alert
 		return cli.Usagef("%s wants TLS: add an s to the scheme of its URL, as in rediss://", shown)
 	case strings.Contains(text, "unknown message type"):
-		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not a Redis server (%s)", shown, text))
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not a Redis server (%s): %w", shown, text, errNoRedis))
 	}
 	hint := ""
 	if errors.Is(err, context.DeadlineExceeded) {
-		text = "timed out"
-		if scheme, _, _ := strings.Cut(serverURL, "://"); strings.HasSuffix(scheme, "s") && scheme != "redis" {
-			hint = "; if it has no TLS, use redis://"
-		}
+		text, hint = "timed out", withoutTLS(serverURL)
 	}
 	return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, OtherServer))
+}
+
+// withoutTLS is a hint for a server that does not answer: to a server without TLS, TLS is the
+// beginning of a command.
+func withoutTLS(serverURL string) string {
+	if scheme, _, _ := strings.Cut(serverURL, "://"); strings.HasSuffix(scheme, "s") && scheme != "redis" {
+		return "; if it has no TLS, use " + strings.TrimSuffix(scheme, "s") + "://"
+	}
+	return ""
+}
+
+// advised is what a server said, and what to do.
+func advised(text string, err error) string {
+	fix := doctor.Fix(err)
+	if fix == "" {
+		return text
+	}
+	if strings.HasPrefix(text, "NOAUTH") { // it speaks of HELLO, which people do not send
+		text = "NOAUTH"
+	}
+	return strings.TrimSuffix(text, ".") + ": " + fix
 }
 
 // schemeError says what is wrong with the scheme of a URL; empty: nothing. If a URL has no
@@ -195,6 +259,10 @@ func misfit(answer string) string {
 	switch {
 	case strings.Contains(strings.ToUpper(answer), "'SENTINEL'"), strings.Contains(strings.ToUpper(answer), "`SENTINEL`"):
 		return ": it is not a Sentinel; for a single server use redis://"
+	case strings.Contains(answer, "No such master"):
+		return ": the name at the end of the URL is that of a 'sentinel monitor' line; SENTINEL MASTERS lists them"
+	case strings.Contains(answer, "without any password"):
+		return ": " + doctor.Fix(driver.ServerError(answer))
 	case strings.Contains(answer, "DB index"):
 		return ": the number at the end of the URL is the database; this server does not have it"
 	}

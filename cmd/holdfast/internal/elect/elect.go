@@ -70,7 +70,8 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	waiting, waited := signals.Until(ctx, caught)
-	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
+	o.Endless = !o.once
+	client, err := take.Open(waiting, a, &o.Options, narrator, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
@@ -125,7 +126,7 @@ func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, clie
 // term runs the command while we lead, and resigns.
 func term(a *cli.App, client *connect.Session, lease *holdfast.Lease, o options, argv []string, caught chan os.Signal, narrator *take.Narrator) (guard.Ending, error) {
 	a.Say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
-	env := append(run.Env(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
+	env := append(run.Env(os.Environ(), client.Client, lease), "HOLDFAST_VALUE="+o.value)
 	end := run.UnderLease(a, lease, o.Options, argv, env, caught, narrator)
 	return end, lease.Release()
 }

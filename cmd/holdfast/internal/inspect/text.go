@@ -261,7 +261,7 @@ func printDetails(line func(label, format string, args ...any), d *holdfast.Deta
 		return
 	}
 	for _, field := range []struct{ label, text string }{
-		{"process", d.String()}, {"program", d.Program}, {"command", d.Command}, {"note", d.Note},
+		{"process", d.String()}, {"program", d.Program}, {"command", d.Command}, {"within", d.Within}, {"note", d.Note},
 	} {
 		if field.text != "" {
 			line(field.label, "%s", view.Text(field.text))

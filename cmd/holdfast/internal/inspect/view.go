@@ -34,11 +34,12 @@ func newView(a *cli.App, state *admin.State, reasons []diagnose.Diagnosis) *View
 
 // At reads a name, and its last run.
 func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (*View, error) {
-	state, err := client.Admin.Inspect(ctx, name)
+	around, err := client.Admin.Around(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	v := newView(a, state, diagnose.State(state, client.Usual.About(state)))
+	state := around.Names[0].State
+	v := newView(a, state, diagnose.Around(around, client.Usual.About(state)))
 	if v.last, err = client.LastRun(ctx, name); err != nil && !errors.Is(err, holdfast.ErrNeverRan) {
 		a.Detail("last run of %s unknown: %s", name, cli.Why(err))
 	}

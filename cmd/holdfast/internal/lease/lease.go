@@ -229,10 +229,10 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 
 // details is what others see of the process that took the name. It has ended by then.
 func (o *acquireOptions) details() *holdfast.Details {
-	if o.Details.None {
-		return &holdfast.Details{} // stored all the same: they say that no process renews the lease
-	}
 	details := holdfast.ProcessDetails()
+	if o.Details.None { // stored all the same: they say that no process renews the lease
+		return &holdfast.Details{Parent: details.Parent, Within: details.Within}
+	}
 	details.PID, details.Program, details.Note = 0, "holdfast acquire", o.Details.Note
 	return details
 }
@@ -248,7 +248,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 	ctx, waited := signals.Until(ctx, caught)
 	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
-	client, err := connect.Open(ctx, a, holdfast.Options{
+	client, err := take.Open(ctx, a, &o.Options, narrator, holdfast.Options{
 		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.details(),
 	}, log.Open)
 	if err != nil {
@@ -273,7 +273,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 	}
 	hold, err := client.CheckExported(context.Background(), text)
 	if err == nil {
-		err = handOut(a, o, text, hold)
+		err = handOut(a, o, client.ID(), text, hold)
 	}
 	if err != nil {
 		_ = client.ReleaseExported(context.Background(), text)
@@ -284,7 +284,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 }
 
 // handOut prints the lease, or puts it into the file.
-func handOut(a *cli.App, o acquireOptions, text string, hold *holdfast.ExportedHold) error {
+func handOut(a *cli.App, o acquireOptions, client, text string, hold *holdfast.ExportedHold) error {
 	if o.file != "" {
 		if err := writeLeaseFile(o.file, text); err != nil {
 			return err
@@ -295,7 +295,7 @@ func handOut(a *cli.App, o acquireOptions, text string, hold *holdfast.ExportedH
 	case "json":
 		return console.PrintJSON(a.Stdout, leaseJSON{Lease: view.NewLease(text, hold), Held: true})
 	case "env":
-		return printEnv(a, o, text, hold)
+		return printEnv(a, o, client, text, hold)
 	}
 	if text == "" {
 		return nil
@@ -305,12 +305,12 @@ func handOut(a *cli.App, o acquireOptions, text string, hold *holdfast.ExportedH
 }
 
 // printEnv prints what a shell can eval.
-func printEnv(a *cli.App, o acquireOptions, text string, hold *holdfast.ExportedHold) error {
+func printEnv(a *cli.App, o acquireOptions, client, text string, hold *holdfast.ExportedHold) error {
 	variables := [][2]string{{"LEASE", text}}
 	if o.file != "" {
 		variables = [][2]string{{"LEASE_FILE", o.file}}
 	}
-	variables = append(variables, [2]string{"NAME", hold.Name}, [2]string{"TOKEN", fmt.Sprint(hold.Token)})
+	variables = append(variables, [2]string{"NAME", hold.Name}, [2]string{"CLIENT", client}, [2]string{"TOKEN", fmt.Sprint(hold.Token)})
 	var b strings.Builder
 	for _, v := range variables {
 		fmt.Fprintf(&b, "export HOLDFAST_%s='%s'\n", v[0], strings.ReplaceAll(v[1], "'", `'\''`))

@@ -81,7 +81,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	ctx, waited := signals.Until(ctx, caught)
 	narrator := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
-	client, err := connect.Open(ctx, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
+	client, err := take.Open(ctx, a, &o, narrator, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
@@ -91,7 +91,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	hold := func(lease *holdfast.Lease) guard.Ending {
 		log.Started(lease.Token())
 		status.granted(a, client.Owner(), lease)
-		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Owner(), lease), caught, narrator)
+		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Client, lease), caught, narrator)
 	}
 	run := runLocked
 	if o.Every > 0 {
@@ -268,10 +268,11 @@ func FindCommand(command string) error {
 
 // Env returns outer, with the variables that describe the lease to a command. Those of an outer
 // lock come first and so have no effect: package exec uses the last of each name.
-func Env(outer []string, owner string, lease *holdfast.Lease) []string {
+func Env(outer []string, client *holdfast.Client, lease *holdfast.Lease) []string {
 	return append(slices.Clip(outer),
 		"HOLDFAST_NAME="+lease.Name(),
-		"HOLDFAST_OWNER="+owner,
+		"HOLDFAST_OWNER="+client.Owner(),
+		"HOLDFAST_CLIENT="+client.ID(),
 		"HOLDFAST_TOKEN="+strconv.FormatInt(lease.Token(), 10),
 	)
 }

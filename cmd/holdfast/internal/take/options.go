@@ -32,6 +32,7 @@ type Options struct {
 	Kind     Kind
 	Steal    operate.Options // the holder to take the name from; no tenure: none
 	Details  Details
+	Endless  bool   // go on while Redis does not answer
 	Silent   bool   // write no journal
 	Status   string // file for the state; empty: none
 	Guard    string // hidden: this process is a guard, and these are its pipes
@@ -209,11 +210,14 @@ func (d *Details) flags(flags *pflag.FlagSet) {
 
 // Of are the details while argv runs; nil: none.
 func (d *Details) Of(argv []string) *holdfast.Details {
-	if d.None {
-		return nil
-	}
 	details := holdfast.ProcessDetails()
 	details.Command, details.Note = commandLine(argv), d.Note
+	switch {
+	case d.None && details.Parent == "":
+		return nil
+	case d.None:
+		return &holdfast.Details{Parent: details.Parent, Within: details.Within}
+	}
 	return details
 }
 
