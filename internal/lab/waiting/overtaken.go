@@ -26,7 +26,7 @@ func (n *Name) Overtaken(r Rules) (found []Breach) {
 		}
 		abreast := int64(r.Abreast) + still
 		if r.Grants > 0 {
-			found = append(found, counted(a, served, until, r.Grants)...)
+			found = append(found, n.counted(a, served, until, r.Grants)...)
 			continue
 		}
 		if a.Own {
@@ -93,14 +93,15 @@ func begins(served []*Call, tokens bool) []int64 {
 }
 
 // counted finds the Clients that were granted too often during a wait. Local waiters that were
-// served one after the other are one grant to their Client.
-func counted(a *Call, served []*Call, until int64, most int) (found []Breach) {
+// served one after the other are one grant to their Client. A grant while a process stood still does
+// not count, since that process may be the waiter: it did not poll.
+func (n *Name) counted(a *Call, served []*Call, until int64, most int) (found []Breach) {
 	grants := map[string]int{}
 	newest := map[string]int64{}
 	first, _ := slices.BinarySearchFunc(served, a.Asked, func(c *Call, t int64) int { return cmp.Compare(c.Got, t) })
 	for i := first; i < len(served) && served[i].Got < until; i++ {
 		b := served[i]
-		if b.Client == a.Client {
+		if b.Client == a.Client || covered(n.Still, Span{b.Got, b.Got + 1}) > 0 {
 			continue
 		}
 		if last, ok := newest[b.Client]; ok && b.Token-last > 0 && b.Token-last <= turn {

@@ -159,3 +159,19 @@ func TestOvertakenWhileStill(t *testing.T) {
 		t.Errorf("standing still: got %+v, want none", got)
 	}
 }
+
+// Without a queue, grants to others count only while no process stands still: one that gets no
+// processor time does not poll.
+func TestGrantsWhileStill(t *testing.T) {
+	r := rules
+	r.Grants = 2
+	a, others := call("A", 0, 400, 410), []*waiting.Call{call("B", 10, 20, 25), call("B", 30, 40, 45), call("B", 50, 60, 65)}
+	n := name(append(others, a)...)
+	if got := n.Overtaken(r); len(got) != 1 || got[0].Count != 3 {
+		t.Errorf("got %+v, want one of 3 grants", got)
+	}
+	n.Still = []waiting.Span{{From: 55 * ms, To: 200 * ms}}
+	if got := n.Overtaken(r); len(got) != 0 {
+		t.Errorf("standing still: got %+v, want none", got)
+	}
+}
