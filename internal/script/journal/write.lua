@@ -15,7 +15,7 @@ if #ARGV > 2 then seen = tonumber(redis.call('GET', counted) or '-1') end
 local newest = seen
 for i = 3, #ARGV, 10 do
   local seq, of, what = tonumber(ARGV[i + 1]), math.min(math.floor(ARGV[i + 3] / {{hour_us}}), now), ARGV[i + 5]
-  if seq > seen and of > now - {{sum_hours}} and (what == 'granted' or what == 'lost') then
+  if seq > seen and (what == 'granted' or what == 'lost') then
     local sum = added[of] or {0, 0, 0, 0}
     added[of], newest = sum, math.max(newest, seq)
     if what == 'lost' then

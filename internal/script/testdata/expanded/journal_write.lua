@@ -1,4 +1,4 @@
--- journal_write, SHA 4b50d6de1ab9ef3a2bec6fb8c0787d0103f62d50, of the text behind the empty line
+-- journal_write, SHA 1da8b4344cc32e9654e8d35665f81ecb9c8529c0, of the text behind the empty line
 
 -- journal_write: appends entries to the journal, drops the oldest, and adds grants and losses to the
 -- sums of their hours. Without entries it only reads the clock.
@@ -17,7 +17,7 @@ if #ARGV > 2 then seen = tonumber(redis.call('GET', counted) or '-1') end
 local newest = seen
 for i = 3, #ARGV, 10 do
   local seq, of, what = tonumber(ARGV[i + 1]), math.min(math.floor(ARGV[i + 3] / 3600000000), now), ARGV[i + 5]
-  if seq > seen and of > now - 192 and (what == 'granted' or what == 'lost') then
+  if seq > seen and (what == 'granted' or what == 'lost') then
     local sum = added[of] or {0, 0, 0, 0}
     added[of], newest = sum, math.max(newest, seq)
     if what == 'lost' then
