@@ -103,10 +103,29 @@ const (
 // the claim window.
 func (s subject) effectiveTTL(h *admin.Holder) time.Duration {
 	w := min(h.TTL, protocol.ClaimWindow)
-	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
+	if h.Remaining <= w && (h.Held > 0 && h.Held < w || h.Held == 0 && s.grantedWithin(w)) {
 		return w // it may have had no time to renew
 	}
 	return h.TTL
+}
+
+// Renewal says when a holder renews its lease, and whether it does.
+type Renewal struct {
+	Every time.Duration // from one renewal to the next; 0: no process renews the lease, or it is not known when
+	Due   time.Duration // until the next renewal is due; negative: since then
+	Late  Code          // RenewalsLate or Expiring; empty: the holder is not late
+}
+
+// RenewalOf returns the Renewal of a holder of the state.
+func RenewalOf(state *admin.State, h *admin.Holder) Renewal {
+	s := subject{state}
+	life := s.effectiveTTL(h)
+	r := Renewal{Late: s.lateness(h)}
+	if h.TTL > 0 && h.Remaining >= 0 && h.Remaining <= life && !h.Exported {
+		r.Every = life / lateShare
+		r.Due = h.Remaining - (life - r.Every)
+	}
+	return r
 }
 
 // lateness is the code of a holder that has not renewed in time; empty: it has.

@@ -1,7 +1,7 @@
 // Follows the server: its stream says that there is a newer picture, and the page
 // fetches itself. A hidden page does neither: browsers allow six streams to a host.
 import { morph } from "./morph.js";
-import { seen, tick, length } from "./times.js";
+import { tick, length } from "./times.js";
 import { draw } from "./charts.js";
 
 const base = document.body.dataset.base;
@@ -44,7 +44,6 @@ function show(text) {
   if (foot && freshFoot) morph(foot, freshFoot);
   if (document.title !== fresh.title) document.title = fresh.title;
   state.shown = fresh.body.dataset.number;
-  seen();
   tick();
   draw();
 }
@@ -108,7 +107,6 @@ export function start() {
     if (!state.paused) tick();
     document.getElementById("stale").textContent = length(performance.now() - state.good) + " old";
   }, 250);
-  seen();
   tick();
   draw();
   connect();

@@ -1,5 +1,5 @@
-// Times that run: what is left, how long something is held, how long ago it was.
-// Everything counts from what the server said, by this machine's steady clock.
+// How long ago something was: that alone runs on between two pictures. It counts from what the
+// server said, by this machine's steady clock. All else stays as it was at the picture's moment.
 const born = new WeakMap();
 
 function started(element, value) {
@@ -21,34 +21,11 @@ export function length(ms) {
   return `${Math.floor(whole / 86400)}d ${Math.floor(whole / 3600) % 24}h`;
 }
 
-function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
-// seen notes when the values came, at once after the page did.
-export function seen(root = document) {
-  for (const e of root.querySelectorAll(".ttl")) started(e, e.dataset.left + "/" + e.dataset.ttl);
-  for (const e of root.querySelectorAll(".running")) started(e, e.dataset.since);
-}
-
+// tick also notes when the values came, if it is called at once after they did.
 export function tick(root = document) {
-  const now = performance.now();
-  for (const e of root.querySelectorAll(".ttl")) {
-    const left = Math.max(0, Number(e.dataset.left) - (now - started(e, e.dataset.left + "/" + e.dataset.ttl)));
-    const bar = e.querySelector(".ttl-bar"), ttl = Number(e.dataset.ttl);
-    // Below a second a figure that changes ten times a second says nothing.
-    say(e.querySelector(".ttl-text"), left === 0 ? "over" : left < 1000 ? `${(left / 1000).toFixed(1)} s` : length(left));
-    if (bar && ttl > 0) {
-      const part = Math.min(100, (100 * left) / ttl);
-      bar.querySelector(".fill").setAttribute("width", part.toFixed(1));
-      bar.setAttribute("class", "ttl-bar " + (part >= 50 ? "ok" : part >= 17 ? "low" : "out"));
-    }
-  }
-  for (const e of root.querySelectorAll(".running")) {
-    say(e, length(Number(e.dataset.since) + now - started(e, e.dataset.since)));
-  }
   for (const e of root.querySelectorAll("time")) {
-    const since = Date.now() - Date.parse(e.dateTime);
-    say(e, since < 1000 ? "just now" : length(since) + " ago");
+    const since = Number(e.dataset.ago) + performance.now() - started(e, e.dateTime + e.dataset.ago);
+    const text = since < 1000 ? "just now" : length(since) + " ago";
+    if (e.textContent !== text) e.textContent = text;
   }
 }

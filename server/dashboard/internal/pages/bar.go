@@ -1,34 +1,56 @@
 package pages
 
 import (
-	"time"
-
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// ttlBar is how much of a tenure's time is left; times.js lets it run down.
-type ttlBar struct {
-	Left    time.Duration // negative: no expiry
-	TTL     time.Duration // 0: not known
-	Percent int
+// leaseBar is what is left of a lease. While its holder renews on time, the bar counts to the
+// next renewal: a lease that is prolonged before it ends is no reason to worry. Only of a lease
+// that is late the bar counts to its end.
+type leaseBar struct {
+	Class    string // "ok", "low" or "out", after the codes of package diagnose; empty: there is no bar
+	Percent  int
+	Text     string
+	NoExpiry bool
 }
 
-// newBar is the bar of a holder as it was seen at a moment; nil: nobody holds the name.
-func newBar(h *admin.Holder, at time.Time) *ttlBar {
+// newBar is the bar of a holder of a lock; nil: there is no holder.
+func newBar(l *seen.Lock, h *admin.Holder) *leaseBar {
 	if h == nil {
 		return nil
 	}
-	b := &ttlBar{Left: h.Remaining, TTL: seen.EffectiveTTL(h)}
-	if b.Left < 0 {
-		return b
+	if h.Remaining < 0 {
+		return &leaseBar{NoExpiry: true}
 	}
-	b.Left = max(0, b.Left-time.Since(at))
-	if b.TTL > 0 {
-		b.Percent = int(min(100, 100*b.Left/b.TTL))
+	r, ends := diagnose.RenewalOf(l.State, h), "ends in "+show.Length(h.Remaining)
+	percent := func(a, b int64) int { return int(100 * a / max(b, 1)) }
+	switch {
+	case r.Every == 0:
+		return &leaseBar{Text: ends}
+	case r.Late == diagnose.Expiring:
+		return &leaseBar{Class: "out", Percent: percent(int64(h.Remaining), int64(r.Every)), Text: ends}
+	case r.Late != "":
+		return &leaseBar{Class: "low", Percent: percent(int64(h.Remaining), int64(r.Every)), Text: "late, " + ends}
+	case r.Due < 0:
+		return &leaseBar{Class: "ok", Text: "renewal is due"}
 	}
-	return b
+	return &leaseBar{Class: "ok", Percent: percent(int64(r.Due), int64(r.Every)), Text: "renews in " + show.Length(r.Due)}
+}
+
+// timeLeft is what is left of the ttl of a holder; empty: its bar says all that is known.
+func timeLeft(l *seen.Lock, h *admin.Holder) string {
+	r := diagnose.RenewalOf(l.State, h)
+	switch left := show.Length(h.Remaining); {
+	case h.TTL == 0 || h.Remaining < 0:
+		return ""
+	case r.Every > 0 && r.Every < h.TTL/3 && r.Late == "":
+		return left + ", and " + show.Length(h.TTL) + " from its first renewal on"
+	default:
+		return left + " of " + show.Length(h.TTL)
+	}
 }
 
 // partOf says what one has or wants of a shared lock.

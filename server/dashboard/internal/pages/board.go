@@ -66,9 +66,7 @@ func New(c Config, pages []Page) *Board {
 	b.made.Max, b.recent.Max, b.hours.Max, b.records.Max, b.checks.Max = 64, 1000, 1, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
-		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour, "whyNot": whyNot,
-		"ms":       time.Duration.Milliseconds,
-		"since":    func(so time.Duration, at time.Time) time.Duration { return so + time.Since(at) },
+		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "left": timeLeft, "part": partOf, "colour": colour, "whyNot": whyNot,
 		"form":     func(page *lockPage, verb string) verbForm { return verbForm{page, verb} },
 		"add":      func(a, b int) int { return a + b },
 		"sub":      func(a, b int) int { return a - b },

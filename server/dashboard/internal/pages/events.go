@@ -103,10 +103,8 @@ func happened(page *eventsPage, short bool) (entries []journal.Entry) {
 			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}
-	page.Sampler.Remembers(func(past *seen.Past) {
-		entries = slices.Clone(past.Events)
-		page.Began = past.Began
-	})
+	page.Began = page.Picture.Past.Began
+	entries = slices.Clone(page.Picture.Past.Events)
 	slices.Reverse(entries)
 	return slices.DeleteFunc(entries, func(e journal.Entry) bool {
 		return page.What != "" && string(e.Event) != page.What || short && e.At.Before(seen.Since(within))

@@ -61,7 +61,7 @@ func newLockPage(v *visit, name string) *lockPage {
 	page := &lockPage{visit: v, Name: name, Lock: l}
 	v.Title = cmp.Or(view.Text(name), "Which lock?")
 	if name != "" { // a journal would show all names
-		page.Timeline = timelineOf(v.Board, name, l)
+		page.Timeline = timelineOf(v, name, l)
 	}
 	if l == nil {
 		if name == "" || len(page.Timeline.Holds) == 0 && v.Picture.Err == nil && !v.Picture.Blind() {

@@ -70,7 +70,7 @@ var orders = []struct {
 	{"state", "State", "", false, func(a, b *seen.Lock) int { return cmp.Compare(rank(a), rank(b)) }},
 	{"owner", "Holder", "", false, func(a, b *seen.Lock) int { return strings.Compare(show.Owner(a.Holder), show.Owner(b.Holder)) }},
 	{"held", "Held for", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.HeldFor(), b.HeldFor()) }},
-	{"left", "Time left", "", false, func(a, b *seen.Lock) int { return cmp.Compare(ends(a), ends(b)) }},
+	{"left", "Lease", "", false, func(a, b *seen.Lock) int { return cmp.Compare(ends(a), ends(b)) }},
 	{"waiting", "Waiting", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.Waiting, b.Waiting) }},
 }
 

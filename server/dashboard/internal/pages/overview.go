@@ -23,7 +23,8 @@ type overviewPage struct {
 	More     int // problems that are not shown
 	Queues   []*seen.Lock
 	Oldest   []*seen.Lock
-	Written  bool // hand-overs, waits and losses are the journal's
+	Written  bool      // hand-overs, waits and losses are the journal's
+	Newest   time.Time // entry of the journal
 	Began    time.Time
 }
 
@@ -58,25 +59,26 @@ func overview(v *visit) any {
 	o.Queues = top(p, func(l *seen.Lock) bool { return l.Waiting > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	o.Oldest = top(p, func(l *seen.Lock) bool { return l.Held() && l.Holder.Held > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Holder.Held, a.Holder.Held) })
 
-	v.Sampler.Remembers(func(past *seen.Past) {
-		now := time.Now()
-		o.Began, o.Written = past.Began, past.Written
-		o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
-		queued := v.Quorum == "" // the nodes of a quorum have no queue: only a journal shows waiters
-		if queued {
-			o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
-		}
-		o.Tiles = append(o.Tiles, eventTiles(past, now, queued || past.Written)...)
-		o.Charts = charts(past.Points, now, queued, queued || past.Written)
-	})
+	past, now := &p.Past, p.At
+	o.Began, o.Written = past.Began, past.Written
+	if n := len(past.Events); o.Written && n > 0 {
+		o.Newest = past.Events[n-1].At.Add(p.Ahead)
+	}
+	o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
+	queued := v.Quorum == "" // the nodes of a quorum have no queue: only a journal shows waiters
+	if queued {
+		o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
+	}
+	o.Tiles = append(o.Tiles, eventTiles(past, now, queued || past.Written)...)
+	o.Charts = charts(past.Points, now, queued, queued || past.Written)
 	addHours(o, time.Now())
 	return o
 }
 
 // eventTiles are the figures of what happened.
 func eventTiles(past *seen.Past, now time.Time, waits bool) []tile {
-	rate, _ := past.Rate(now.Add(-30 * time.Second))
-	_, lost := past.Rate(seen.Since(seen.Remembered))
+	rate, _ := past.Rate(now.Add(-30*time.Second), now)
+	_, lost := past.Rate(seen.Since(seen.Remembered), now)
 	tiles := []tile{
 		{Icon: "trouble", Label: "Lost", Value: show.Thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost&since=10m", Alarm: lost > 0},
 		{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"},

@@ -38,10 +38,10 @@ type processRow struct {
 	host  string
 }
 
-// held is a name, and the time that its holder has left.
+// held is a name, and what is left of the lease.
 type held struct {
 	Name string
-	Bar  *ttlBar
+	Bar  *leaseBar
 }
 
 func processes(v *visit) any {
@@ -79,7 +79,7 @@ func processesOf(v *visit) []*processRow {
 	for _, l := range v.Picture.Locks {
 		for _, h := range l.Holding() {
 			row := at(h.Client, h.Owner, show.Owner(&h), h.Details)
-			row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // each of several holders has its own time
+			row.Holds = append(row.Holds, held{l.Name, newBar(l, &h)}) // each of several holders has its own time
 		}
 		for _, w := range l.Waiters {
 			row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details)

@@ -13,12 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// timeline shows when each holder had a name.
+// timeline shows when each holder had a name, until the moment of the picture.
 type timeline struct {
-	From    *show.Stamp
-	Lanes   [][]bar     // the bars of a lane do not overlap
-	Holds   []seen.Hold // the newest first
-	Written bool        // a journal has this name
+	From, To *show.Stamp
+	Lanes    [][]bar     // the bars of a lane do not overlap
+	Holds    []seen.Hold // the newest first
+	Written  bool        // a journal has this name
+	Newest   time.Time   // its newest entry
+	Missing  bool        // it has no entry of the lease that is held
 }
 
 // bar is a hold; its place is in percent.
@@ -32,18 +34,36 @@ const (
 	maxHolds = 20
 )
 
-// timelineOf is the journal's, or without it what was seen.
-func timelineOf(b *Board, name string, l *seen.Lock) timeline {
-	var t timeline
-	var holds []seen.Hold
-	b.Sampler.Remembers(func(p *seen.Past) { holds = slices.Clone(p.Holds[name]) })
-	if b.Journal != nil {
-		if entries, err := recent(b, wish{name: name}); err == nil && len(entries) > 0 {
-			holds, t.Written = holdsOf(entries, l), true
+// timelineOf is the journal's, or without it what was seen. The lock that was seen decides what is
+// held: the journal is read at another time, and writers write to it some time later.
+func timelineOf(v *visit, name string, l *seen.Lock) timeline {
+	p := v.Picture
+	t, at, holds := timeline{}, p.At, slices.Clone(p.Past.Holds[name])
+	if l != nil {
+		at = l.Seen
+	}
+	if v.Journal != nil {
+		if entries, err := recent(v.Board, wish{name: name}); err == nil && len(entries) > 0 {
+			entries = until(entries, at, p.Ahead)
+			holds, t.Written = holdsOf(entries), true
+			if len(entries) > 0 {
+				t.Newest = entries[0].At
+			}
+			holds, t.Missing = settle(holds, l, at)
 		}
 	}
-	t.draw(holds, time.Now())
+	t.draw(holds, at)
 	return t
+}
+
+// until are the entries of a journal before a moment of our clock, with times by our clock.
+func until(entries []journal.Entry, at time.Time, ahead time.Duration) (before []journal.Entry) {
+	for _, e := range entries {
+		if e.At = e.At.Add(ahead); !e.At.After(at) {
+			before = append(before, e)
+		}
+	}
+	return before
 }
 
 // draw draws the holds of the last ten minutes, or of as long as is known.
@@ -54,16 +74,19 @@ func (t *timeline) draw(holds []seen.Hold, now time.Time) {
 	slices.SortStableFunc(holds, byStart)
 	from := slices.MaxFunc([]time.Time{now.Add(-seen.Remembered), holds[0].From}, time.Time.Compare)
 	from = slices.MinFunc([]time.Time{from, now.Add(-20 * time.Second)}, time.Time.Compare)
-	t.From = show.Ago(from)
+	t.From, t.To = show.Ago(from), show.Ago(now)
 	span := now.Sub(from).Seconds()
-	for _, h := range holds {
-		to := cmp.Or(h.To, now)
-		if to.Before(from) {
+	for i := range holds {
+		h := &holds[i]
+		if h.To.IsZero() {
+			h.To, h.End = now, "holds it now"
+		}
+		if h.To.Before(from) {
 			continue
 		}
 		x := max(0, h.From.Sub(from).Seconds()) / span * 100
-		width := max(to.Sub(from).Seconds()/span*100-x, 0.25)
-		t.place(bar{h, x, width}, now)
+		width := max(h.To.Sub(from).Seconds()/span*100-x, 0.25)
+		t.place(bar{*h, x, width})
 	}
 	slices.Reverse(holds)
 	t.Holds = holds[:min(len(holds), maxHolds)]
@@ -77,9 +100,9 @@ const slack = 100 * time.Millisecond
 
 // place puts a bar into the first lane that has room; what finds none is left out of the
 // picture, and stands in the table.
-func (t *timeline) place(b bar, now time.Time) {
+func (t *timeline) place(b bar) {
 	for i, lane := range t.Lanes {
-		if last := lane[len(lane)-1]; cmp.Or(last.To, now).Sub(b.From) <= slack {
+		if last := lane[len(lane)-1]; last.To.Sub(b.From) <= slack {
 			t.Lanes[i] = append(lane, b)
 			return
 		}
@@ -96,9 +119,8 @@ func colour(owner string) int {
 	return int(h.Sum32() % 8)
 }
 
-// holdsOf makes holds of what a journal says of a name, the newest first. The hold of a
-// mutex that goes on is known by what was seen.
-func holdsOf(entries []journal.Entry, l *seen.Lock) []seen.Hold {
+// holdsOf makes holds of what a journal says of a name, the newest first.
+func holdsOf(entries []journal.Entry) []seen.Hold {
 	var holds []seen.Hold
 	open := map[int64]int{} // by token, in holds
 	for _, e := range slices.Backward(entries) {
@@ -121,23 +143,70 @@ func holdsOf(entries []journal.Entry, l *seen.Lock) []seen.Hold {
 		}
 	}
 	slices.SortStableFunc(holds, byStart)
-	var now *seen.Hold
-	if l != nil && l.Held() && l.Kind == holdfast.KindMutex {
-		now = &seen.Hold{Owner: show.Owner(l.Holder), From: l.Granted(), Undated: l.Holder.Foreign}
+	return holds
+}
+
+// settle makes the holds of a journal agree with what was seen at a moment, in which the journal
+// may be behind: exactly what was held then goes on. It reports whether a holder that was seen
+// is missing in the journal.
+func settle(holds []seen.Hold, l *seen.Lock, at time.Time) (settled []seen.Hold, missing bool) {
+	if l != nil && l.Refused { // nothing was seen
+		return holds, false
 	}
-	// The journal is a little behind what is seen.
-	if n := len(holds); now != nil && n > 0 && now.From.After(holds[n-1].From) && now.Owner != holds[n-1].Owner {
-		holds = append(holds, *now)
+	var seenHolds []seen.Hold
+	if l != nil {
+		for _, h := range l.Holding() {
+			began := at
+			if l.Kind == holdfast.KindMutex {
+				began = l.Granted()
+			}
+			now := seen.Hold{Owner: show.Owner(&h), From: began, Undated: h.Held == 0, Shared: l.Kind != holdfast.KindMutex}
+			if h.Foreign { // no journal has it
+				holds = append(holds, now)
+				continue
+			}
+			seenHolds = append(seenHolds, now)
+		}
 	}
-	// A process that dies writes no end. Of a mutex the next grant shows that the hold has ended.
+	goesOn := make([]bool, len(holds))
+	for _, same := range []func(a, b *seen.Hold) bool{
+		func(a, b *seen.Hold) bool { return a.Owner == b.Owner },
+		func(*seen.Hold, *seen.Hold) bool { return true }, // a journal's writer may have another label
+	} {
+		seenHolds = slices.DeleteFunc(seenHolds, func(now seen.Hold) bool {
+			for i := range slices.Backward(holds) {
+				h := &holds[i]
+				if goesOn[i] || !same(h, &now) || !couldBe(h, &now, at) {
+					continue
+				}
+				if goesOn[i] = true; h.From.Sub(now.From).Abs() <= slack {
+					h.From = now.From
+				}
+				h.Owner, h.To = now.Owner, time.Time{}
+				return true
+			}
+			return false
+		})
+	}
 	for i := range holds {
-		last := i == len(holds)-1
-		if h := &holds[i]; h.To.IsZero() && !h.Shared && (!last || now == nil) {
+		if h := &holds[i]; h.To.IsZero() && !goesOn[i] { // a process that dies writes no end
 			h.To, h.End, h.Unended = h.From, "no end in the journal", true
-			if !last {
-				h.To = holds[i+1].From
+			if next := i + 1; !h.Shared && next < len(holds) {
+				h.To = holds[next].From
 			}
 		}
 	}
-	return holds
+	holds = append(holds, seenHolds[:min(len(seenHolds), maxHolds)]...)
+	slices.SortStableFunc(holds, byStart)
+	return holds, len(seenHolds) > 0
+}
+
+// couldBe reports whether a hold of the journal can be one that was seen: it has no end, or
+// ended at that moment; and if it is known since when the name was held, it began then or later,
+// because the callers of one process take turns.
+func couldBe(h, now *seen.Hold, at time.Time) bool {
+	if h.Shared || now.Undated {
+		return h.Shared == now.Shared && h.To.IsZero()
+	}
+	return !h.From.Before(now.From.Add(-slack)) && (h.To.IsZero() || at.Sub(h.To) <= slack)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
-	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
@@ -99,12 +98,12 @@ func says(owner string, d *holdfast.Details, filter string) bool {
 	return slices.ContainsFunc([]string{owner, about.Host, about.User, about.Command, about.Note}, func(text string) bool { return show.Contains(text, filter) })
 }
 
-// HeldFor is how long the holder has held by now; 0: not known.
+// HeldFor is how long the holder had held it; 0: not known.
 func (l *Lock) HeldFor() time.Duration {
-	if l.Holder == nil || l.Holder.Held == 0 {
+	if l.Holder == nil {
 		return 0
 	}
-	return l.Holder.Held + time.Since(l.Seen)
+	return l.Holder.Held
 }
 
 // Granted is when a mutex was granted to its holder; else when that was seen.
@@ -113,13 +112,4 @@ func (l *Lock) Granted() time.Time {
 		return l.Seen.Add(-h.Held)
 	}
 	return l.Seen
-}
-
-// EffectiveTTL is what a tenure has from one renewal to the next: its ttl, or at first the
-// claim window.
-func EffectiveTTL(h *admin.Holder) time.Duration {
-	if w := min(h.TTL, protocol.ClaimWindow); h.Remaining <= w && h.Held < w {
-		return w
-	}
-	return h.TTL
 }

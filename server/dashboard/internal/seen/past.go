@@ -2,12 +2,14 @@ package seen
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
@@ -22,8 +24,8 @@ const (
 	recentGap = 15 * time.Second // two pictures with a longer gap say nothing about the time between
 )
 
-// Past is what is remembered of the past, bounded in every direction. The sampler's mutex
-// guards it.
+// Past is what is remembered of the past, bounded in every direction. The one of a Picture is
+// not changed once made; the sampler's mutex guards its own.
 type Past struct {
 	Began   time.Time       // from here on there is no gap
 	Written bool            // there is a journal with entries: it counts, and not what polls saw
@@ -48,8 +50,8 @@ type Hold struct {
 	End     string
 }
 
-// Lasted is how long the hold lasted, or lasts so far.
-func (h Hold) Lasted() time.Duration { return cmp.Or(h.To, time.Now()).Sub(h.From) }
+// Lasted is how long the hold lasted.
+func (h Hold) Lasted() time.Duration { return h.To.Sub(h.From) }
 
 // wait is a wait that ended with a grant.
 type wait struct {
@@ -70,16 +72,20 @@ type Point struct {
 
 func newPast() *Past { return &Past{Holds: map[string][]Hold{}, changed: math.MaxInt64} }
 
+// still is what is remembered now. The holds of a name are replaced when they change, so that
+// they need no copy here.
+func (p *Past) still() Past {
+	q := *p
+	q.Events, q.waits, q.Points, q.Holds = slices.Clone(p.Events), slices.Clone(p.waits), slices.Clone(p.Points), maps.Clone(p.Holds)
+	return q
+}
+
 // see compares two pictures. What changed becomes events, unless a journal has them.
 func (p *Past) see(old, now *Picture) {
 	tell := !p.Written
 	if now.At.Sub(old.At) > recentGap {
-		for _, holds := range p.Holds {
-			for i := range holds {
-				if holds[i].To.IsZero() {
-					holds[i].To, holds[i].End = old.At, "not seen"
-				}
-			}
+		for name, holds := range p.Holds {
+			p.Holds[name] = ended(holds, old.At, "not seen", func(Hold) bool { return true })
 		}
 		old = &Picture{}
 	}
@@ -182,6 +188,17 @@ func (p *Past) granted(handedOver, stood bool, lasted time.Duration, at time.Tim
 	}
 }
 
+// ended returns the holds, and ends those that are meant and go on.
+func ended(holds []Hold, at time.Time, how string, meant func(Hold) bool) []Hold {
+	holds = slices.Clone(holds)
+	for i := range holds {
+		if holds[i].To.IsZero() && meant(holds[i]) {
+			holds[i].To, holds[i].End = at, how
+		}
+	}
+	return holds
+}
+
 // newest drops all but the last n.
 func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
@@ -193,20 +210,20 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 	}
 	// A holder that was not late may have renewed and released since. A survey takes time,
 	// so its moment can be later than the moment at which the time remained.
-	if expiry := before.Seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < EffectiveTTL(&h)/3 && expiry.Before(now.Seen.Add(Interval)) {
+	if expiry := before.Seen.Add(h.Remaining); diagnose.RenewalOf(before.State, &h).Late != "" && expiry.Before(now.Seen.Add(Interval)) {
 		what, at = journal.Lost, expiry
 		if tell {
 			p.point(expiry).Lost++
 		}
 	}
 	var held time.Duration
-	holds := p.Holds[before.Name]
-	for i := range holds {
-		if holds[i].tenure == h.Hash && holds[i].To.IsZero() {
-			holds[i].To, holds[i].End = at, string(what)
-			held = at.Sub(holds[i].From)
+	p.Holds[before.Name] = ended(p.Holds[before.Name], at, string(what), func(hold Hold) bool {
+		if hold.tenure != h.Hash {
+			return false
 		}
-	}
+		held = at.Sub(hold.From)
+		return true
+	})
 	if tell {
 		e := journal.Entry{At: at, Event: what, Name: before.Name, Owner: h.Owner, Held: held}
 		if what == journal.Lost {
@@ -298,8 +315,8 @@ func (p *Past) quantiles(since, until time.Time, qs ...float64) (values []time.D
 	return values, len(lasted)
 }
 
-// Rate is hand-overs per second, and losses in all, since then.
-func (p *Past) Rate(since time.Time) (perSecond float64, lost int) {
+// Rate is hand-overs per second, and losses in all, from one moment to another.
+func (p *Past) Rate(since, now time.Time) (perSecond float64, lost int) {
 	n := 0
 	for _, q := range p.Points {
 		if q.Second >= since.Unix() {
@@ -307,9 +324,9 @@ func (p *Past) Rate(since time.Time) (perSecond float64, lost int) {
 			lost += q.Lost
 		}
 	}
-	window := time.Since(since).Seconds()
+	window := now.Sub(since).Seconds()
 	if !p.Written {
-		window = min(window, time.Since(p.Began).Seconds())
+		window = min(window, now.Sub(p.Began).Seconds())
 	}
 	return float64(n) / max(window, 1), lost
 }

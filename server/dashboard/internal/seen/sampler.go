@@ -1,5 +1,5 @@
 // Package seen polls a store once for all viewers, while there are any. A [Sampler] has the
-// newest [Picture] of all names, and remembers what changed: the [Past].
+// newest [Picture] of all names, and with it what has changed: the [Past].
 package seen
 
 import (
@@ -35,13 +35,16 @@ type Sampler struct {
 	past    *Past
 }
 
-// Picture is what was seen at one moment. It is not changed once made.
+// Picture is what was seen at one moment. It is not changed once made. A page shows one Picture,
+// and reads a clock only to say how old it is, so that its parts can't contradict each other.
 type Picture struct {
 	Number     int64
 	Locks      []*Lock // sorted by name
 	ByName     map[string]*Lock
 	Unreadable int           // names that the server would not show
 	At         time.Time     // by our clock: the end of the newest poll that was answered
+	Ahead      time.Duration // our clock less the server's
+	Past       Past          // until then
 	Took       time.Duration // by that poll
 	Err        error         // of a newer poll, which was not answered
 }
@@ -118,6 +121,7 @@ func (s *Sampler) show(p *Picture, err error) bool {
 	old := s.current
 	if err == nil {
 		s.past.see(old, p)
+		p.Past = s.past.still()
 	} else {
 		p = new(*old)
 	}
@@ -136,7 +140,7 @@ func (s *Sampler) follow(ctx context.Context) {
 		if last, ok := s.catchUp(ctx); ok {
 			for e, err := range s.journal.Follow(ctx, last) {
 				if err == nil {
-					s.Remembers(func(p *Past) {
+					s.remember(func(p *Past) {
 						if !p.Written {
 							p.read()
 							p.Reading = false
@@ -160,7 +164,7 @@ func (s *Sampler) catchUp(ctx context.Context) (after journal.Query, ok bool) {
 			return after, false
 		}
 		after.After = newest.ID
-		s.Remembers((*Past).read)
+		s.remember((*Past).read)
 		break
 	}
 	after.Since = Since(Remembered)
@@ -168,17 +172,17 @@ func (s *Sampler) catchUp(ctx context.Context) (after journal.Query, ok bool) {
 		switch {
 		case err == nil:
 			after.After = e.ID
-			s.Remembers(func(p *Past) { p.note(e) })
+			s.remember(func(p *Past) { p.note(e) })
 		case !errors.Is(err, journal.ErrEntry):
 			return after, false
 		}
 	}
-	s.Remembers(func(p *Past) { p.Reading = false })
+	s.remember(func(p *Past) { p.Reading = false })
 	return after, true
 }
 
-// Remembers calls f with what is remembered of the past, which f must not keep.
-func (s *Sampler) Remembers(f func(*Past)) {
+// remember lets f change the past.
+func (s *Sampler) remember(f func(*Past)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s.past)

@@ -26,6 +26,9 @@ func survey(ctx context.Context, from admin.Reader, prefix string) (*Picture, er
 		}
 	}
 	p := &Picture{Unreadable: survey.Counts.Unreadable, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
+	if !newest.IsZero() {
+		p.Ahead = ended.Sub(newest)
+	}
 	for i := range survey.Names {
 		n := &survey.Names[i]
 		seen := ended.Add(-newest.Sub(n.At))

@@ -39,6 +39,7 @@ func Length(d time.Duration) string {
 // Stamp is a moment as a page shows it: how long ago, and in its title when.
 type Stamp struct {
 	ISO   string
+	MS    int64 // how long ago, in milliseconds
 	Title string
 	Text  string
 }
@@ -53,7 +54,7 @@ func Ago(t time.Time) *Stamp {
 	if since < time.Second {
 		text = "just now"
 	}
-	return &Stamp{t.UTC().Format("2006-01-02T15:04:05.000Z"), t.UTC().Format("2006-01-02 15:04:05.000 UTC"), text}
+	return &Stamp{t.UTC().Format("2006-01-02T15:04:05.000Z"), since.Milliseconds(), t.UTC().Format("2006-01-02 15:04:05.000 UTC"), text}
 }
 
 // Plural is "1 name", "2 names".
