@@ -273,6 +273,32 @@ func reader(s *admin.State) *admin.State {
 // A diagnosis names the processes that wait for each other, on each name of the circle
 // and in the same words. A process that makes progress, or only waits for a circle, is
 // in none.
+// A renewal is due after a third of the ttl, or of the claim window before the first.
+func TestRenewal(t *testing.T) {
+	second := time.Second
+	for what, c := range map[string]struct {
+		holder admin.Holder
+		want   diagnose.Renewal
+	}{
+		"renewed now":        {admin.Holder{TTL: 15 * second, Remaining: 15 * second, Held: time.Minute}, diagnose.Renewal{Every: 5 * second, Due: 5 * second}},
+		"renewed soon":       {admin.Holder{TTL: 15 * second, Remaining: 11 * second, Held: time.Minute}, diagnose.Renewal{Every: 5 * second, Due: second}},
+		"due":                {admin.Holder{TTL: 15 * second, Remaining: 8 * second, Held: time.Minute}, diagnose.Renewal{Every: 5 * second, Due: -2 * second}},
+		"late":               {admin.Holder{TTL: 15 * second, Remaining: 4 * second, Held: time.Minute}, diagnose.Renewal{Every: 5 * second, Due: -6 * second, Late: diagnose.RenewalsLate}},
+		"expiring":           {admin.Holder{TTL: 15 * second, Remaining: second, Held: time.Minute}, diagnose.Renewal{Every: 5 * second, Due: -9 * second, Late: diagnose.Expiring}},
+		"pushed":             {admin.Holder{TTL: 6 * second, Remaining: 1500 * time.Millisecond, Held: second / 2}, diagnose.Renewal{Every: 2 * second / 3, Due: 1500*time.Millisecond - (2*second - 2*second/3)}},
+		"pushed and renewed": {admin.Holder{TTL: 6 * second, Remaining: 6 * second, Held: second}, diagnose.Renewal{Every: 2 * second, Due: 2 * second}},
+		"exported":           {admin.Holder{TTL: 15 * second, Remaining: 4 * second, Held: time.Minute, Exported: true}, diagnose.Renewal{Late: diagnose.RenewalsLate}},
+		"kept by MinHold":    {admin.Holder{TTL: 15 * second, Remaining: time.Hour, Held: time.Minute}, diagnose.Renewal{}},
+		"no expiry":          {admin.Holder{TTL: 15 * second, Remaining: -1, Held: time.Minute}, diagnose.Renewal{}},
+		"foreign":            {admin.Holder{Foreign: true, Remaining: 4 * second}, diagnose.Renewal{}},
+	} {
+		state := held(func(s *admin.State) { s.Holder = &c.holder })
+		if got := diagnose.RenewalOf(state, state.Holder); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", what, got, c.want)
+		}
+	}
+}
+
 func TestDiagnoseDeadlock(t *testing.T) {
 	for what, test := range map[string]struct {
 		states []*admin.State

@@ -63,7 +63,7 @@ func TestProcessesShare(t *testing.T) {
 			t.Cleanup(func() { _ = lease.Release() })
 		}
 		body := b.shows("/processes", "long:1", "short:2")
-		for _, ttl := range []string{`data-ttl="3600000"`, `data-ttl="600000"`} {
+		for _, ttl := range []string{"renews in 20m", "renews in 3m"} {
 			if got := strings.Count(body, ttl); got != 1 {
 				t.Errorf("%s: got it %d times, want once", ttl, got)
 			}

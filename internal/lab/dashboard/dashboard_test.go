@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
@@ -20,10 +19,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -362,19 +358,7 @@ func TestWithoutJavaScript(t *testing.T) {
 
 // Thousands of locks: the browser carries a hundred rows, and goes on drawing.
 func TestThousands(t *testing.T) {
-	redis := redistest.Start(t, redistest.Options{})
-	client := func(owner string) *holdfast.Client {
-		store, err := rueidisstore.Open(redis.URL(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { store.Close() })
-		client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: time.Hour}) // so that renewals keep nobody busy
-		t.Cleanup(func() { client.Close() })
-		return client
-	}
-	server := httptest.NewServer(dashboard.Handler(admin.Of(client("dashboard")), nil))
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	_, at, client := onRedis(t, &holdfast.Options{TTL: time.Hour}) // so that renewals keep nobody busy
 	alice := client("alice")
 	var locking sync.WaitGroup
 	for part := range 10 {
@@ -387,7 +371,7 @@ func TestThousands(t *testing.T) {
 		})
 	}
 	locking.Wait()
-	p := openAt(t, server.URL, "/locks", wide)
+	p := openAt(t, at, "/locks", wide)
 	p.until("all of them", has("of 5,000"))
 	p.until("the first hundred", "document.querySelectorAll('tbody tr').length === 100")
 	if n := ask[int](p, "document.querySelectorAll('*').length"); n > 6000 {

@@ -2,6 +2,7 @@
 // filters as you type, and asks for a confirmation to be complete before it is sent.
 import { pause, refresh, start } from "./live.js";
 import { redraw } from "./charts.js";
+import * as whole from "./whole.js";
 
 for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
 
@@ -74,3 +75,4 @@ document.addEventListener("keydown", (event) => {
 document.querySelector("#nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 
 start();
+whole.start();

@@ -3,6 +3,7 @@
 import { morph } from "./morph.js";
 import { tick, length } from "./times.js";
 import { draw } from "./charts.js";
+import { follow } from "./whole.js";
 
 const base = document.body.dataset.base;
 const state = { paused: false, source: null, shown: document.body.dataset.number, wanted: null, busy: false, good: performance.now() };
@@ -46,6 +47,7 @@ function show(text) {
   state.shown = fresh.body.dataset.number;
   tick();
   draw();
+  follow();
 }
 
 // keep leaves in place what was said in answer to a form.

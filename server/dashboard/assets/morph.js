@@ -5,7 +5,7 @@
 export function morph(old, fresh) {
   if (old.dataset?.still !== undefined && old.dataset.still === fresh.dataset?.still) return;
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !(name === "open")) old.removeAttribute(name);
+    if (!fresh.hasAttribute(name) && name !== "open" && name !== "tabindex") old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
