@@ -16,15 +16,18 @@ import (
 
 var shots = flag.String("shots", "", "a directory for pictures of the tables that TestTables looks at")
 
-// broken are the texts of tables that are broken where nobody would read on: inside a number,
-// or on a wide screen anywhere.
+// broken are the texts of tables that nobody could read: without room, over others, or broken
+// inside a number or, on a wide screen, anywhere.
 const broken = `(() => {
   const found = [], wide = innerWidth > 832, rows = (r) => new Set([...r.getClientRects()].map((b) => Math.round(b.top))).size;
   for (const cell of document.querySelectorAll('.rows:not(.checks) tbody td, .rows:not(.checks) tbody th')) {
+    if (cell.scrollWidth > cell.clientWidth + 1) found.push('runs over its cell: ' + cell.innerText);
     const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
     for (let text; (text = texts.nextNode());) {
       const range = document.createRange();
       range.selectNodeContents(text);
+      const cut = text.parentElement.closest('.cut');
+      if (text.data.trim() && (cut ? cut.clientWidth < Math.min(20, cut.scrollWidth) : !range.getBoundingClientRect().width)) found.push('not to be seen: ' + text.data);
       if (wide && rows(range) > 1) found.push('more than a line: ' + text.data);
       for (const number of text.data.matchAll(/\d+/g)) {
         range.setStart(text, number.index);

@@ -66,9 +66,9 @@ var orders = []struct {
 	down             bool
 	compare          func(a, b *seen.Lock) int
 }{
-	{"name", "Name", "text s3", false, func(a, b *seen.Lock) int { return strings.Compare(a.Name, b.Name) }},
+	{"name", "Name", "text s4", false, func(a, b *seen.Lock) int { return strings.Compare(a.Name, b.Name) }},
 	{"state", "State", "text s3", false, func(a, b *seen.Lock) int { return cmp.Compare(rank(a), rank(b)) }},
-	{"owner", "Holder", "text s2", false, func(a, b *seen.Lock) int { return strings.Compare(show.Owner(a.Holder), show.Owner(b.Holder)) }},
+	{"owner", "Holder", "text s3", false, func(a, b *seen.Lock) int { return strings.Compare(show.Owner(a.Holder), show.Owner(b.Holder)) }},
 	{"held", "Held for", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.HeldFor(), b.HeldFor()) }},
 	{"left", "Lease", "", false, func(a, b *seen.Lock) int { return cmp.Compare(ends(a), ends(b)) }},
 	{"waiting", "Waiting", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.Waiting, b.Waiting) }},

@@ -61,8 +61,8 @@ func overview(v *visit) any {
 
 	past, now := &p.Past, p.At
 	o.Began, o.Written = past.Began, past.Written
-	if n := len(past.Events); o.Written && n > 0 {
-		o.Newest = past.Events[n-1].At.Add(p.Ahead)
+	if o.Written && len(past.Events) > 0 {
+		o.Newest = newestOf(past.Events).Add(p.Ahead)
 	}
 	o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
 	queued := v.Quorum == "" // the nodes of a quorum have no queue: only a journal shows waiters

@@ -41,19 +41,29 @@ func timelineOf(v *visit, name string, l *seen.Lock) timeline {
 	t, at, holds := timeline{}, p.At, slices.Clone(p.Past.Holds[name])
 	if l != nil {
 		at = l.Seen
+		for i := range holds { // that go on: the newest look knows best since when
+			if h := &holds[i]; h.To.IsZero() && !h.Shared && !h.Undated && h.From.Sub(l.Granted()).Abs() <= slack {
+				h.From = l.Granted()
+			}
+		}
 	}
 	if v.Journal != nil {
 		if entries, err := recent(v.Board, wish{name: name}); err == nil && len(entries) > 0 {
 			entries = until(entries, at, p.Ahead)
 			holds, t.Written = holdsOf(entries), true
 			if len(entries) > 0 {
-				t.Newest = entries[0].At
+				t.Newest = newestOf(entries)
 			}
 			holds, t.Missing = settle(holds, l, at)
 		}
 	}
 	t.draw(holds, at)
 	return t
+}
+
+// newestOf is the time of the newest entry. Entries are in the order of writing.
+func newestOf(entries []journal.Entry) time.Time {
+	return slices.MaxFunc(entries, func(a, b journal.Entry) int { return a.At.Compare(b.At) }).At
 }
 
 // until are the entries of a journal before a moment of our clock, with times by our clock.
