@@ -148,6 +148,8 @@ func each(whos []string, all int) string {
 // rough is a duration for people who look at minutes and hours.
 func rough(d time.Duration) string {
 	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
 	case d < 10*time.Second:
 		return d.Round(100 * time.Millisecond).String()
 	case d < time.Hour:

@@ -28,6 +28,7 @@ func TestPictures(t *testing.T) {
 	for name, path := range map[string]string{"overview": "/", "lock": "/lock?name=sale:sneakers-42"} {
 		p.to(path)
 		time.Sleep(1500 * time.Millisecond)
+		p.until("a new "+name, "document.querySelector('footer time').textContent === 'just now'")
 		ctx, cancel := context.WithTimeout(p.ctx, patience)
 		image, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 		cancel()

@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -80,7 +81,7 @@ func TestCodeOnPages(t *testing.T) {
 			}
 			info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 			conf.Error = func(err error) {
-				if fault := err.(types.Error); !fault.Soft { // soft: a variable or an import that is not used
+				if fault := new(types.Error); errors.As(err, fault) && !fault.Soft { // soft: a variable or an import that is not used
 					t.Errorf("%s shows\n%s\nwhich does not compile: %s", where, text, fault.Msg)
 				}
 			}
