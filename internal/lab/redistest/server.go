@@ -28,7 +28,7 @@ import (
 // Limits in time. They are wide because a machine that builds is slow; nothing
 // waits for them when all is well.
 const (
-	startTimeout   = 20 * time.Second
+	startTimeout   = time.Minute // a server that loads its log again was seen to take 21 s
 	commandTimeout = 5 * time.Second
 )
 
