@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,6 +188,11 @@ func partOf(id keyspace.ID) Part {
 		return Part{Writes: true}
 	}
 	return Part{}
+}
+
+// HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name.
+func (s *State) HeldBy(client string) bool {
+	return slices.ContainsFunc(s.allHolders(), func(h *Holder) bool { return h.Client != "" && h.Client == client && !h.Cooldown })
 }
 
 // allHolders returns the holders that are listed.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,8 @@ type Entry struct {
 	Cause  holdfast.Cause // of a loss; of a Released: Closed, MaxHold, or Exported if it was an exported hold, whose Held is unknown
 	Reason string         // Revoked and Stolen: the given reason; Skipped: the holder
 	Code   int            // Ended: the exit code
+	Client string         // Started: ID of the Client that holds the name
+	Every  time.Duration  // Started: period of the schedule; 0: unknown; negative: none, as of a term of an election
 	N      int64          // Dropped: number of entries
 
 	Writer string        // random id of the Writer
@@ -67,6 +70,8 @@ type more struct {
 	Cause  string `json:"cause,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Code   int    `json:"code,omitempty"`
+	Client string `json:"client,omitempty"`
+	Every  int64  `json:"every,omitempty"`
 	N      int64  `json:"n,omitempty"`
 }
 
@@ -77,7 +82,7 @@ const fields = 10
 func (e *Entry) encode() []string {
 	m := more{
 		Waited: e.Waited.Microseconds(), Held: e.Held.Microseconds(),
-		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, N: e.N,
+		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, Client: e.Client, Every: e.period(), N: e.N,
 	}
 	if e.Kind != holdfast.KindMutex {
 		m.Kind = string(e.Kind)
@@ -94,6 +99,14 @@ func (e *Entry) encode() []string {
 		e.Writer, itoa(e.Seq), itoa(e.Local.Microseconds()), itoa(e.At.UnixMicro()),
 		itoa((e.Uncertainty + time.Microsecond - 1).Microseconds()), string(e.Event), e.Name, e.Owner, itoa(e.Token), rest,
 	}
+}
+
+// period is Every in microseconds; -1: there is none.
+func (e *Entry) period() int64 {
+	if e.Every < 0 {
+		return -1
+	}
+	return e.Every.Microseconds()
 }
 
 // ErrEntry means that the stream has an entry that no [Writer] wrote. [Read] reports
@@ -122,7 +135,8 @@ func decode(texts []string) (Entry, error) {
 	if e.Kind == "" && (e.Event == Granted || e.Event.ends()) {
 		e.Kind = holdfast.KindMutex
 	}
-	e.Waited, e.Held, e.Cause, e.Reason, e.Code, e.N = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason, m.Code, m.N
+	e.Waited, e.Held, e.Cause, e.Reason = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason
+	e.Code, e.Client, e.Every, e.N = m.Code, m.Client, us(m.Every), m.N
 	return e, nil
 }
 
@@ -149,6 +163,11 @@ func keyPrefix(prefix string) string {
 		return ""
 	}
 	return prefix
+}
+
+// word is a text without spaces, for a record whose fields are apart by them; "-" is none.
+func word(text string) string {
+	return cmp.Or(strings.Join(strings.Fields(cut(text, 64)), ""), "-")
 }
 
 // cut shortens a text that others read.

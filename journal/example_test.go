@@ -45,7 +45,7 @@ func ExampleAudit() {
 	}
 }
 
-// Which jobs of `holdfast run` are late, by their own rhythm.
+// Which jobs of `holdfast run` were not started in time.
 func ExampleJobs() {
 	jobs, err := journal.Jobs(context.Background(), store, "")
 	if err != nil {
@@ -53,7 +53,7 @@ func ExampleJobs() {
 	}
 	for _, job := range jobs {
 		if job.Late() {
-			fmt.Println(job.Name, "last began", job.Started, "exit code", job.Code)
+			fmt.Println(job.Name, "last began", job.Started, "and was due", job.Due)
 		}
 	}
 }

@@ -215,10 +215,11 @@ func (w *Writer) send(entries []Entry) error {
 // note brings the jobs up to date.
 func (w *Writer) note(entries []Entry) error {
 	args := []string{strconv.Itoa(maxJobs), itoa(jobsTTL.Milliseconds())}
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
 		if e.Event == Started || e.Event == Ended || e.Event == Skipped {
 			args = append(args, e.Name, string(e.Event), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),
-				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq))
+				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq), itoa(e.Token), word(e.Client), itoa(e.period()))
 		}
 	}
 	if len(args) == 2 {

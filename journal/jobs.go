@@ -12,30 +12,74 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Job is the state of a name for which a [Writer] noted [Started], [Ended] or
-// [Skipped], as "holdfast run" does. Its times are the server's. A zero time means
-// never, or not known any more.
+// Job is what is known of the runs of a job: a name for which a [Writer] noted [Started],
+// [Ended] or [Skipped], as "holdfast run" does. Its times are the server's. A zero time
+// means never, or not known any more.
 type Job struct {
 	Name      string
 	Owner     string        // of the newest start
+	Client    string        // of the newest start: Entry.Client
 	Tried     time.Time     // newest start or skip
 	Started   time.Time     // newest start
 	Succeeded time.Time     // newest end with code 0
-	Ended     time.Time     // newest end
-	Code      int           // exit code of the newest end
-	Took      time.Duration // duration of the newest run that ended
+	Ended     time.Time     // end of the run that started last; before Started: not ended
+	Code      int           // exit code of the newest run that ended
+	Took      time.Duration // duration of that run
 	Skipped   int           // number of skips since Started, because the name was held elsewhere
-	Every     time.Duration // between the two newest tries; 0 if there was one
+	Every     time.Duration // interval of its starts; 0: unknown, or it has none
+	Due       time.Time     // latest time of the next start: two intervals and a minute; zero if Every is 0
+	Usual     time.Duration // median of the newest successful runs, ten at most; 0: fewer than three
 	Now       time.Time     // time of this state
+}
+
+// JobState is the state of a [Job].
+type JobState string
+
+// The states. The first of them that is true counts.
+const (
+	JobTooLong JobState = "too long" // runs for longer than three times its usual duration and a minute
+	JobRunning JobState = "running"
+	JobNoEnd   JobState = "no end"  // the process of the newest run died, or could not write its end
+	JobFailed  JobState = "failed"  // the newest run ended with another code than 0
+	JobLate    JobState = "late"    // not started until Due
+	JobSkipped JobState = "skipped" // the newest try did not start it, because the name was held
+	JobOK      JobState = "ok"
+)
+
+// JobStates returns all states.
+func JobStates() []JobState {
+	return []JobState{JobTooLong, JobRunning, JobNoEnd, JobFailed, JobLate, JobSkipped, JobOK}
+}
+
+// Problem reports whether an operator should look.
+func (s JobState) Problem() bool {
+	return s == JobTooLong || s == JobNoEnd || s == JobFailed || s == JobLate
 }
 
 // Unended reports whether the job has started and not ended: it runs, or its process died.
 func (j *Job) Unended() bool { return j.Started.After(j.Ended) }
 
-// Late reports whether the next try is overdue: the newest one is older than twice
-// Every plus one minute.
-func (j *Job) Late() bool {
-	return j.Every > 0 && j.Now.Sub(j.Tried) > 2*j.Every+time.Minute
+// Late reports whether the next start is overdue.
+func (j *Job) Late() bool { return !j.Due.IsZero() && j.Now.After(j.Due) }
+
+// State returns the state. If the job is Unended, running says whether its Client still
+// holds the name: see HeldBy of admin.State.
+func (j *Job) State(running bool) JobState {
+	switch {
+	case j.Unended() && running && j.Usual > 0 && j.Now.Sub(j.Started) > 3*j.Usual+time.Minute:
+		return JobTooLong
+	case j.Unended() && running:
+		return JobRunning
+	case j.Unended():
+		return JobNoEnd
+	case j.Code != 0:
+		return JobFailed
+	case j.Late():
+		return JobLate
+	case j.Skipped > 0:
+		return JobSkipped
+	}
+	return JobOK
 }
 
 // Jobs returns the known jobs, the one with the oldest success first. Redis remembers
@@ -50,16 +94,11 @@ func Jobs(ctx context.Context, store driver.Store, prefix string) ([]Job, error)
 	case err != nil:
 		return nil, explained(err)
 	case len(reply) < 2 || len(reply)%2 != 0 || reply[0] != "jobs":
-		return nil, errors.New("holdfast: journal: unexpected answer of the server")
-	}
-	now, err := strconv.ParseInt(reply[1], 10, 64)
-	if err != nil {
-		return nil, err
+		return nil, errUnexpected
 	}
 	var jobs []Job
 	for pair := range slices.Chunk(reply[2:], 2) {
-		if j, ok := parseJob(pair[0], pair[1]); ok {
-			j.Now = time.UnixMicro(now)
+		if j, ok := parseJob(pair[0], pair[1], reply[1]); ok {
 			jobs = append(jobs, j)
 		}
 	}
@@ -72,26 +111,100 @@ func Jobs(ctx context.Context, store driver.Store, prefix string) ([]Job, error)
 	return jobs, nil
 }
 
-// parseJob reads what job_note writes: started succeeded ended code took skipped
-// every tried writer seq owner.
-func parseJob(name, record string) (Job, bool) {
-	part := strings.SplitN(record, " ", 11)
-	if len(part) < 11 {
+// Forget removes a job that is not started any more. It returns what was known of it;
+// nil: there was no such job. A later run makes it known again. The prefix is that of
+// [Jobs].
+func Forget(ctx context.Context, store driver.Store, prefix, name string) (*Job, error) {
+	c := caller{store: store, patience: toRead}
+	reply, err := c.eval(ctx, driver.Call{Script: script.JobForget, Keys: []string{jobsPrefix + keyPrefix(prefix)}, Args: []string{name}})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, explained(err)
+	case len(reply) == 2 && reply[0] == "unknown":
+		return nil, nil
+	case len(reply) != 3 || reply[0] != "forgotten":
+		return nil, errUnexpected
+	}
+	j, ok := parseJob(name, reply[2], reply[1])
+	if !ok {
+		return &Job{Name: name}, nil // another program wrote it
+	}
+	return &j, nil
+}
+
+var errUnexpected = errors.New("holdfast: journal: unexpected answer of the server")
+
+// parseJob reads a record of job_note. Lists are in seconds, then in milliseconds; "0" is
+// none.
+func parseJob(name, record, now string) (Job, bool) {
+	part := strings.SplitN(record, " ", 17)
+	if len(part) < 17 {
 		return Job{}, false
 	}
-	var n [8]int64
-	for i := range n {
+	var n [10]int64 // of the parts that are numbers, and of now
+	for i, text := range append(slices.Concat(part[:7], part[11:13]), now) {
 		var err error
-		if n[i], err = strconv.ParseInt(part[i], 10, 64); err != nil {
+		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 			return Job{}, false
 		}
 	}
-	return Job{
-		Name: name, Owner: part[10],
-		Started: momentOf(n[0]), Succeeded: momentOf(n[1]), Ended: momentOf(n[2]),
-		Code: int(n[3]), Took: time.Duration(n[4]) * time.Millisecond,
-		Skipped: int(n[5]), Every: us(n[6]), Tried: momentOf(n[7]),
-	}, true
+	j := Job{
+		Name: name, Owner: part[16], Client: part[10],
+		Started: momentOf(n[0]), Succeeded: momentOf(n[1]), Ended: momentOf(n[2]), Tried: momentOf(n[3]),
+		Code: int(n[4]), Took: time.Duration(n[5]) * time.Millisecond, Skipped: int(n[6]),
+		Usual: usual(durations(part[15], time.Millisecond)), Now: time.UnixMicro(n[9]),
+	}
+	from := j.Started
+	switch period := n[7]; {
+	case period > 0:
+		j.Every, from = us(period), momentOf(n[8])
+	case period == 0:
+		j.Every = interval(durations(part[14], time.Second))
+	}
+	if j.Every > 0 {
+		j.Due = from.Add(2*j.Every + time.Minute)
+	}
+	return j, true
+}
+
+// interval is that of a job whose schedule nobody has told, by the longest pause before a
+// start on each of its last days; 0: it has no regular one, as of runs by hand.
+func interval(pauses []time.Duration) time.Duration {
+	if len(pauses) < 5 {
+		return 0
+	}
+	slices.Sort(pauses)
+	middle, alike := pauses[len(pauses)/2], 0
+	for _, pause := range pauses {
+		if (pause - middle).Abs() <= middle/20+30*time.Second {
+			alike++
+		}
+	}
+	if 3*alike < 2*len(pauses) {
+		return 0
+	}
+	return pauses[len(pauses)-2] // the longest may be an outage; weekends are more
+}
+
+// usual is the median of some durations, but of fewer than three 0.
+func usual(runs []time.Duration) time.Duration {
+	if len(runs) < 3 {
+		return 0
+	}
+	slices.Sort(runs)
+	return runs[len(runs)/2]
+}
+
+// durations reads a list of job_note.
+func durations(list string, unit time.Duration) (all []time.Duration) {
+	for text := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+			all = append(all, time.Duration(n)*unit)
+		}
+	}
+	return all
 }
 
 // momentOf is a time in microseconds; 0 is none.

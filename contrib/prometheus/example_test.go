@@ -35,7 +35,7 @@ func Example() {
 	registry.MustRegister(metrics)
 
 	// In one process of the deployment:
-	registry.MustRegister(holdfastprom.NewInventory(admin.Of(client), nil))
+	registry.MustRegister(holdfastprom.NewInventory(admin.Of(client), nil), holdfastprom.NewJobs(admin.Of(client), store, nil))
 
 	lease, err := client.Mutex("invoice:42").Lock(context.Background())
 	if err != nil {

@@ -96,6 +96,7 @@ var (
 	JournalSums  = load("journal/sums")
 	JobNote      = load("job/note")
 	JobList      = load("job/list")
+	JobForget    = load("job/forget")
 
 	DetailsNote    = load("details/note")
 	DetailsInspect = load("details/inspect")

@@ -60,7 +60,7 @@ func TestJournalIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: lease.Token()})
+		writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: lease.Token(), Client: client.ID()})
 		b.shows("/events", "The newest entries of the journal", "carol", "started")
 		b.shows("/jobs", "nightly", "running")
 		writer.Note(journal.Entry{Event: journal.Ended, Name: "nightly", Token: lease.Token(), Held: time.Second, Code: 9})

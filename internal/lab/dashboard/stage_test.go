@@ -187,7 +187,7 @@ func (s *Stage) job(owner, name string, lasts time.Duration, code int) {
 			return
 		}
 		began := time.Now()
-		writer.Note(journal.Entry{Event: journal.Started, Name: name, Token: lease.Token()})
+		writer.Note(journal.Entry{Event: journal.Started, Name: name, Token: lease.Token(), Client: client.ID()})
 		s.sleep(lasts)
 		writer.Note(journal.Entry{Event: journal.Ended, Name: name, Token: lease.Token(), Held: time.Since(began), Code: code})
 		_ = lease.Release()

@@ -3,7 +3,6 @@ package journaled_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -187,90 +186,6 @@ func TestTypical(t *testing.T) {
 	store.breaks(errors.New("connection refused"))
 	if got, ok := journal.Typical(t.Context(), store, "", "n"); ok {
 		t.Errorf("got %v from a server that does not answer", got)
-	}
-}
-
-// What is remembered of jobs: starts, ends, skips in a row, and how often.
-func TestJobs(t *testing.T) {
-	t.Parallel()
-	store := open(t)
-	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Owner: "A b"})
-	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
-	w.Note(journal.Entry{Event: journal.Started, Name: "nightly", At: ago(49 * time.Hour)})
-	w.Note(journal.Entry{Event: journal.Ended, Name: "nightly", At: ago(48 * time.Hour), Held: time.Hour})
-	w.Note(journal.Entry{Event: journal.Skipped, Name: "nightly", At: ago(25 * time.Hour)})
-	w.Note(journal.Entry{Event: journal.Skipped, Name: "nightly", At: ago(time.Hour)})
-	w.Note(journal.Entry{Event: journal.Started, Name: "hourly", At: ago(10 * time.Hour)})
-	w.Note(journal.Entry{Event: journal.Ended, Name: "hourly", At: ago(10 * time.Hour), Held: time.Minute})
-	w.Note(journal.Entry{Event: journal.Started, Name: "hourly", At: ago(9 * time.Hour)})
-	w.Note(journal.Entry{Event: journal.Ended, Name: "hourly", At: ago(8 * time.Hour), Held: time.Hour, Code: 3})
-	w.Note(journal.Entry{Event: journal.Started, Name: "now"})
-	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), store, "")
-	if err != nil || len(jobs) != 3 {
-		t.Fatalf("got %+v, %v, want three", jobs, err)
-	}
-	near := func(what string, got time.Time, want time.Duration) {
-		t.Helper()
-		if d := time.Since(got) - want; d.Abs() > 5*time.Minute {
-			t.Errorf("%s: got %v ago, want %v", what, time.Since(got), want)
-		}
-	}
-	now, nightly, hourly := jobs[0], jobs[1], jobs[2]
-	if now.Name != "now" || nightly.Name != "nightly" || hourly.Name != "hourly" {
-		t.Fatalf("got %s, %s, %s, want the one that succeeded last at the end", now.Name, nightly.Name, hourly.Name)
-	}
-	if !now.Unended() || nightly.Unended() || hourly.Unended() || !now.Succeeded.IsZero() || now.Owner != "A b" {
-		t.Errorf("got %+v, want only that one to run", now)
-	}
-	near("nightly started", nightly.Started, 49*time.Hour)
-	near("nightly succeeded", nightly.Succeeded, 48*time.Hour)
-	near("nightly tried", nightly.Tried, time.Hour)
-	if nightly.Skipped != 2 || nightly.Took != time.Hour || nightly.Code != 0 || (nightly.Every-24*time.Hour).Abs() > 5*time.Minute || nightly.Late() {
-		t.Errorf("got %+v, want two skips a day apart", nightly)
-	}
-	near("hourly succeeded", hourly.Succeeded, 10*time.Hour)
-	near("hourly ended", hourly.Ended, 8*time.Hour)
-	if hourly.Code != 3 || !hourly.Late() {
-		t.Errorf("got %+v, want code 3, and late", hourly)
-	}
-}
-
-// There are never many more than a thousand jobs: those go that were tried longest ago.
-func TestJobsAreCapped(t *testing.T) {
-	t.Parallel()
-	store := open(t)
-	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Batch: 1000})
-	for i := range 1110 {
-		w.Note(journal.Entry{Event: journal.Skipped, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
-	}
-	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), store, "")
-	if err != nil || len(jobs) != 1000 {
-		t.Fatalf("got %d, %v, want 1000", len(jobs), err)
-	}
-	for _, j := range jobs {
-		if j.Name == "j9" || j.Name == "j109" || j.Skipped != 1 {
-			t.Errorf("got %+v, want that the oldest are gone", j)
-		}
-	}
-}
-
-// A note that comes twice, because an answer was lost, counts once.
-func TestJobNotesTwice(t *testing.T) {
-	t.Parallel()
-	store := open(t)
-	store.jobs.Store(true)
-	store.after.Store(true)
-	store.breaks(errors.New("connection reset"))
-	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
-	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
-	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
-	store.mends()
-	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), store, "")
-	if err != nil || len(jobs) != 1 || jobs[0].Skipped != 1 {
-		t.Errorf("got %+v, %v, want one skip", jobs, err)
 	}
 }
 

@@ -44,7 +44,7 @@ type faulty struct {
 }
 
 func (f *faulty) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	if prefix := map[bool]string{true: "job_note", false: "journal_"}[f.jobs.Load()]; !strings.HasPrefix(call.Script.Name, prefix) {
+	if prefix := map[bool]string{true: "job_", false: "journal_"}[f.jobs.Load()]; !strings.HasPrefix(call.Script.Name, prefix) {
 		return f.Store.Eval(ctx, call)
 	}
 	f.calls.Add(1)

@@ -17,6 +17,7 @@ import (
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
@@ -37,7 +38,7 @@ func described(c prometheus.Collector) int {
 	return len(descs)
 }
 
-// registered is all that Metrics and Inventory give, each made to give everything once.
+// registered is all that Metrics, Inventory and Jobs give, each made to give everything once.
 func registered(t *testing.T) map[string]metric {
 	t.Helper()
 	store, err := embedded.Open(nil)
@@ -58,7 +59,14 @@ func registered(t *testing.T) map[string]metric {
 	inventory := holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{Wait: patience})
 
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m, inventory)
+	writer := journal.NewWriter(store, nil)
+	writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: 1})
+	writer.Note(journal.Entry{Event: journal.Ended, Name: "nightly", Token: 1, Held: time.Second})
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	jobs := holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Wait: patience})
+	registry.MustRegister(m, inventory, jobs)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +75,7 @@ func registered(t *testing.T) map[string]metric {
 	for _, family := range families {
 		all[family.GetName()] = read(family)
 	}
-	if got, want := len(all), described(m)+described(inventory); got != want {
+	if got, want := len(all), described(m)+described(inventory)+described(jobs); got != want {
 		t.Fatalf("%d metrics were given of %d that are described: this test has to make each appear", got, want)
 	}
 	return all

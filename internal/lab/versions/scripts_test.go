@@ -163,7 +163,7 @@ var tick = []string{mine, "", "9000000000000000", "0", "0", "run", "o", "5000"}
 
 // beside are the scripts that write nothing of a name that others use: each key is a Client's or a
 // job's or a trial's, is only asked about, or is for the holder that passes the guard.
-var beside = []*driver.Script{script.DetailsNote, script.JobNote, script.JournalWrite, script.QuorumMark, script.Sweep, script.Check}
+var beside = []*driver.Script{script.DetailsNote, script.JobNote, script.JobForget, script.JournalWrite, script.QuorumMark, script.Sweep, script.Check}
 
 // A script that meets another version changes nothing: no value, no score and no expiry. Where it
 // would have to write, it says so. Where it only asks about an id of its own, it answers as it does

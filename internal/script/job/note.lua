@@ -2,40 +2,91 @@
 -- nobody has tried for longest, so that not every note has to.
 -- KEYS jobs (a hash, by name)
 -- ARGV jobs to keep, ttl of the hash in ms; then of each note: name, what (started, ended, skipped),
---   at us, exit code, ms that it took, owner, writer, seq
+--   at us, exit code, ms that it took, owner, writer, seq, token, client, period us (0: unknown,
+--   -1: it has none)
 -- answers noted (time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local jobs, most = KEYS[1], tonumber(ARGV[1])
-local pattern = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%d+) (.*)$'
+local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
+  'token', 'client', 'period', 'planned', 'day', 'gaps', 'runs', 'owner'}
+local pattern = '^' .. string.rep('(%S+) ', #fields - 1) .. '(.*)$'
 
-for i = 3, #ARGV, 8 do
-  local name, what, at = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
-  local job = {string.match(redis.call('HGET', jobs, name) or '', pattern)}
-  if #job == 0 then job = {'0', '0', '0', '0', '0', '0', '0', '0', '-', '0', ''} end
-  if job[9] ~= ARGV[i + 6] or tonumber(job[10]) < tonumber(ARGV[i + 7]) then -- else it is a repeat
-    local looked = tonumber(job[8])
-    if what ~= 'ended' and looked > 0 and at > looked then job[7] = string.format('%.0f', at - looked) end
-    if what ~= 'ended' then job[8] = string.format('%.0f', math.max(at, looked)) end
+local function read(record)
+  local job, values = {}, {string.match(record or '', pattern)}
+  for i, field in ipairs(fields) do job[field] = values[i] or '0' end
+  return job
+end
+
+local function later(a, b) return string.format('%.0f', math.max(a, b)) end
+
+-- appended adds a number to a list and drops the oldest of too many; '0' is an empty list.
+local function appended(list, number)
+  if list == '0' then return number end
+  list = list .. ',' .. number
+  local _, commas = string.gsub(list, ',', '')
+  return commas < {{job_history}} and list or string.match(list, ',(.*)')
+end
+
+-- Of each of the newest days with a start, gaps has the longest pause before one, in seconds:
+-- many starts in a row do not push older pauses out.
+local function paused(job, at)
+  local day = string.format('%.0f', math.floor(at / 1000 / {{day_ms}}))
+  local gap = string.format('%.0f', (at - job.started) / 1000000)
+  if day ~= job.day then
+    job.gaps, job.day = appended(job.gaps, gap), day
+  else
+    local older, last = string.match(job.gaps, '^(.-)(%d+)$')
+    job.gaps = older .. later(last, gap)
+  end
+end
+
+local function started(job, note)
+  if note.period == '0' and tonumber(job.started) > 0 then paused(job, note.at) end
+  if note.period ~= '0' then job.period, job.planned = note.period, note.at end
+  if note.period == '0' and job.period == '-1' then job.period = '0' end
+  job.started, job.skipped, job.owner, job.token, job.client = note.at, '0', note.owner, note.token, note.client
+end
+
+-- An older run may end after the start of a newer one, and a start may be missing.
+local function ended(job, note)
+  if tonumber(note.token) > tonumber(job.token) then
+    job.started = string.format('%.0f', note.at - note.took * 1000)
+    job.tried, job.skipped, job.owner, job.token, job.client = later(job.tried, job.started), '0', note.owner, note.token, note.client
+  end
+  if note.token == job.token then job.ended, job.code, job.took = note.at, note.code, note.took end
+  if note.code == '0' then
+    job.succeeded = later(job.succeeded, note.at)
+    if job.period ~= '-1' then job.runs = appended(job.runs, later(note.took, 1)) end
+  end
+end
+
+for i = 3, #ARGV, {{job_fields}} do
+  local name, what = ARGV[i], ARGV[i + 1]
+  local note = {at = ARGV[i + 2], code = ARGV[i + 3], took = ARGV[i + 4], owner = ARGV[i + 5],
+    writer = ARGV[i + 6], seq = ARGV[i + 7], token = ARGV[i + 8], client = ARGV[i + 9], period = ARGV[i + 10]}
+  local job = read(redis.call('HGET', jobs, name))
+  local again = job.writer == note.writer and tonumber(job.seq) >= tonumber(note.seq)
+  local older = what == 'started' and tonumber(note.at) <= tonumber(job.started)
+  if not again and not older then
+    if what ~= 'ended' then job.tried = later(job.tried, note.at) end
     if what == 'started' then
-      job[1], job[6], job[11] = ARGV[i + 2], '0', ARGV[i + 5]
+      started(job, note)
     elseif what == 'skipped' then
-      job[6] = string.format('%.0f', job[6] + 1)
+      job.skipped = later(job.skipped + 1, 0)
     else
-      job[3], job[4], job[5] = ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-      if ARGV[i + 3] == '0' then job[2] = ARGV[i + 2] end
+      ended(job, note)
     end
-    job[9], job[10] = ARGV[i + 6], ARGV[i + 7]
-    redis.call('HSET', jobs, name, table.concat(job, ' '))
+    job.writer, job.seq = note.writer, note.seq
+    local values = {}
+    for n, field in ipairs(fields) do values[n] = job[field] end
+    redis.call('HSET', jobs, name, table.concat(values, ' '))
   end
 end
 redis.call('PEXPIRE', jobs, ARGV[2])
 if redis.call('HLEN', jobs) > most * 1.1 then
   local all, ages = redis.call('HGETALL', jobs), {}
-  for i = 1, #all, 2 do
-    local looked = {string.match(all[i + 1], pattern)}
-    ages[#ages + 1] = {tonumber(looked[8] or '0'), all[i]}
-  end
+  for i = 1, #all, 2 do ages[#ages + 1] = {tonumber(read(all[i + 1]).tried), all[i]} end
   table.sort(ages, function(a, b) return a[1] < b[1] end)
   for i = 1, #ages - most do redis.call('HDEL', jobs, ages[i][2]) end
 end

@@ -68,7 +68,7 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 	caught := signals.Catch()
 	defer signal.Stop(caught)
 	narrator := take.NewNarrator(a)
-	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
+	log := &take.JobLog{A: a, Name: name, Silent: o.Silent, Every: -1} // a term has no schedule
 	waiting, waited := signals.Until(ctx, caught)
 	o.Endless = !o.once
 	client, err := take.Open(waiting, a, &o.Options, narrator, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
@@ -91,7 +91,7 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 			return err
 		}
 		began := time.Now()
-		log.Started(lease.Token())
+		log.Started(client, lease)
 		end, released := term(a, client, lease, o, argv, caught, narrator)
 		result := run.Conclude(a, name, o.Options, end, released)
 		log.Ended(result)

@@ -80,7 +80,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	defer signal.Stop(caught)
 	ctx, waited := signals.Until(ctx, caught)
 	narrator := take.NewNarrator(a)
-	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
+	log := &take.JobLog{A: a, Name: name, Silent: o.Silent, Every: o.Every}
 	client, err := take.Open(ctx, a, &o, narrator, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
@@ -89,7 +89,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	defer narrator.Outage.End()
 	began := time.Now()
 	hold := func(lease *holdfast.Lease) guard.Ending {
-		log.Started(lease.Token())
+		log.Started(client, lease)
 		status.granted(a, client.Owner(), lease)
 		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Client, lease), caught, narrator)
 	}

@@ -101,7 +101,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer client.Close()
-	f.options.Metrics = metricsOf(metrics, client.Client)
+	f.options.Metrics = f.metricsOf(metrics, client.Client, seen, a.Prefix)
 	if f.options.Pages, err = f.pagesOf(client.Client, seen, a.Prefix); err != nil {
 		return err
 	}
@@ -254,13 +254,16 @@ func onlyAdmins(r *http.Request, _ dashboard.Action) error {
 	return nil
 }
 
-// metricsOf serves what a Client does and sees: its own locks, the inventory of Redis, and
+// metricsOf serves what a Client does and sees: its own locks, the inventory of Redis, jobs, and
 // this process. A registry of its own, so that nothing registers itself there unasked.
-func metricsOf(own *holdfastprom.Metrics, client *holdfast.Client) http.Handler {
+func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Client, store driver.Store, prefix string) http.Handler {
 	own.Watch(client)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(own, holdfastprom.NewInventory(admin.Of(client), nil),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if !f.silent {
+		registry.MustRegister(holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Prefix: prefix}))
+	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 

@@ -19,6 +19,7 @@ type JobLog struct {
 	A      *cli.App
 	Name   string
 	Silent bool
+	Every  time.Duration   // as in an Entry
 	writer *journal.Writer // nil: silent
 	token  int64
 	began  time.Time
@@ -70,10 +71,10 @@ func (l *JobLog) note(e journal.Entry) {
 	}
 }
 
-// Started notes that the command has begun.
-func (l *JobLog) Started(token int64) {
-	l.token, l.began = token, time.Now()
-	l.note(journal.Entry{Event: journal.Started, Token: token, At: l.began})
+// Started notes that the command has begun, under a lease of client.
+func (l *JobLog) Started(client *connect.Session, lease *holdfast.Lease) {
+	l.token, l.began = lease.Token(), time.Now()
+	l.note(journal.Entry{Event: journal.Started, Token: l.token, At: l.began, Client: client.ID(), Every: l.Every})
 }
 
 // Ended notes the end of the command, with the exit code of its result.

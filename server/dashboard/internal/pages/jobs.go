@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
@@ -50,20 +49,12 @@ func jobs(v *visit) any {
 	return page
 }
 
-// stateOf judges as `holdfast jobs` does. Whether a job that has no end still runs,
-// its lock says.
+// stateOf judges as `holdfast jobs` does.
 func stateOf(j journal.Job, l *seen.Lock) chip {
-	switch {
-	case j.Unended() && l != nil && l.Held() && (l.Holder.Owner == j.Owner || l.Kind != holdfast.KindMutex):
-		return chip{"running", "granted", "good"}
-	case j.Unended():
-		return chip{"no end", "unknown", "bad"}
-	case j.Code != 0:
-		return chip{"failed", "trouble", "bad"}
-	case j.Skipped > 0:
-		return chip{"skipped", "watch", "warn"}
-	case j.Late():
-		return chip{"late", "jobs", "warn"}
+	icons := map[journal.JobState][2]string{
+		journal.JobTooLong: {"watch", "bad"}, journal.JobRunning: {"granted", "good"}, journal.JobNoEnd: {"unknown", "bad"},
+		journal.JobFailed: {"trouble", "bad"}, journal.JobLate: {"jobs", "bad"}, journal.JobSkipped: {"watch", "warn"}, journal.JobOK: {"ok", "good"},
 	}
-	return chip{"ok", "ok", "good"}
+	state := j.State(l != nil && l.HeldBy(j.Client))
+	return chip{string(state), icons[state][0], icons[state][1]}
 }

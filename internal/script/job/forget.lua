@@ -1,0 +1,10 @@
+-- job_forget: removes a job from the list.
+-- KEYS jobs
+-- ARGV name
+-- answers forgotten (time, record), unknown (time)
+local t = redis.call('TIME')
+local us = string.format('%.0f', t[1] * 1000000 + t[2])
+local record = redis.call('HGET', KEYS[1], ARGV[1])
+if not record then return {'unknown', us} end
+redis.call('HDEL', KEYS[1], ARGV[1])
+return {'forgotten', us, record}
