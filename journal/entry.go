@@ -55,6 +55,7 @@ type Entry struct {
 	Code   int            // Ended: the exit code
 	Client string         // Started: ID of the Client that holds the name
 	Every  time.Duration  // Started: period of the schedule; 0: unknown; negative: none, as of a term of an election
+	Expect time.Duration  // Started: longest run that is normal; 0: unknown
 	N      int64          // Dropped: number of entries
 
 	Writer string        // random id of the Writer
@@ -72,6 +73,7 @@ type more struct {
 	Code   int    `json:"code,omitempty"`
 	Client string `json:"client,omitempty"`
 	Every  int64  `json:"every,omitempty"`
+	Expect int64  `json:"expect,omitempty"`
 	N      int64  `json:"n,omitempty"`
 }
 
@@ -82,7 +84,7 @@ const fields = 10
 func (e *Entry) encode() []string {
 	m := more{
 		Waited: e.Waited.Microseconds(), Held: e.Held.Microseconds(),
-		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, Client: e.Client, Every: e.period(), N: e.N,
+		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, Client: e.Client, Every: e.period(), Expect: e.Expect.Microseconds(), N: e.N,
 	}
 	if e.Kind != holdfast.KindMutex {
 		m.Kind = string(e.Kind)
@@ -136,7 +138,7 @@ func decode(texts []string) (Entry, error) {
 		e.Kind = holdfast.KindMutex
 	}
 	e.Waited, e.Held, e.Cause, e.Reason = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason
-	e.Code, e.Client, e.Every, e.N = m.Code, m.Client, us(m.Every), m.N
+	e.Code, e.Client, e.Every, e.Expect, e.N = m.Code, m.Client, us(m.Every), us(m.Expect), m.N
 	return e, nil
 }
 

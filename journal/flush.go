@@ -219,7 +219,7 @@ func (w *Writer) note(entries []Entry) error {
 		e := &entries[i]
 		if e.Event == Started || e.Event == Ended || e.Event == Skipped {
 			args = append(args, e.Name, string(e.Event), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),
-				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq), itoa(e.Token), word(e.Client), itoa(e.period()))
+				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq), itoa(e.Token), word(e.Client), itoa(e.period()), itoa(e.Expect.Milliseconds()))
 		}
 	}
 	if len(args) == 2 {

@@ -29,6 +29,7 @@ type Job struct {
 	Every     time.Duration // interval of its starts; 0: unknown, or it has none
 	Due       time.Time     // latest time of the next start: two intervals and a minute; zero if Every is 0
 	Usual     time.Duration // median of the newest successful runs, ten at most; 0: fewer than three
+	Limit     time.Duration // of a run: what it expects, else three times Usual and a minute; 0: unknown
 	Now       time.Time     // time of this state
 }
 
@@ -37,7 +38,7 @@ type JobState string
 
 // The states. The first of them that is true counts.
 const (
-	JobTooLong JobState = "too long" // runs for longer than three times its usual duration and a minute
+	JobTooLong JobState = "too long" // runs for longer than Limit
 	JobRunning JobState = "running"
 	JobNoEnd   JobState = "no end"  // the process of the newest run died, or could not write its end
 	JobFailed  JobState = "failed"  // the newest run ended with another code than 0
@@ -66,7 +67,7 @@ func (j *Job) Late() bool { return !j.Due.IsZero() && j.Now.After(j.Due) }
 // holds the name: see HeldBy of admin.State.
 func (j *Job) State(running bool) JobState {
 	switch {
-	case j.Unended() && running && j.Usual > 0 && j.Now.Sub(j.Started) > 3*j.Usual+time.Minute:
+	case j.Unended() && running && j.Limit > 0 && j.Now.Sub(j.Started) > j.Limit:
 		return JobTooLong
 	case j.Unended() && running:
 		return JobRunning
@@ -139,29 +140,32 @@ var errUnexpected = errors.New("holdfast: journal: unexpected answer of the serv
 // parseJob reads a record of job_note. Lists are in seconds, then in milliseconds; "0" is
 // none.
 func parseJob(name, record, now string) (Job, bool) {
-	part := strings.SplitN(record, " ", 17)
-	if len(part) < 17 {
+	part := strings.SplitN(record, " ", 18)
+	if len(part) < 18 {
 		return Job{}, false
 	}
-	var n [10]int64 // of the parts that are numbers, and of now
-	for i, text := range append(slices.Concat(part[:7], part[11:13]), now) {
+	var n [11]int64 // of the parts that are numbers, and of now
+	for i, text := range append(slices.Concat(part[:7], part[11:14]), now) {
 		var err error
 		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 			return Job{}, false
 		}
 	}
 	j := Job{
-		Name: name, Owner: part[16], Client: part[10],
+		Name: name, Owner: part[17], Client: part[10],
 		Started: momentOf(n[0]), Succeeded: momentOf(n[1]), Ended: momentOf(n[2]), Tried: momentOf(n[3]),
 		Code: int(n[4]), Took: time.Duration(n[5]) * time.Millisecond, Skipped: int(n[6]),
-		Usual: usual(durations(part[15], time.Millisecond)), Now: time.UnixMicro(n[9]),
+		Usual: usual(durations(part[16], time.Millisecond)), Limit: time.Duration(n[9]) * time.Millisecond, Now: time.UnixMicro(n[10]),
+	}
+	if j.Limit == 0 && j.Usual > 0 {
+		j.Limit = 3*j.Usual + time.Minute
 	}
 	from := j.Started
 	switch period := n[7]; {
 	case period > 0:
 		j.Every, from = us(period), momentOf(n[8])
 	case period == 0:
-		j.Every = interval(durations(part[14], time.Second))
+		j.Every = interval(durations(part[15], time.Second))
 	}
 	if j.Every > 0 {
 		j.Due = from.Add(2*j.Every + time.Minute)

@@ -32,7 +32,7 @@ var (
 	jobLate = prometheus.NewDesc("holdfast_job_late",
 		"1: it does not run, and its next start is overdue.", []string{"name"}, nil)
 	jobTooLong = prometheus.NewDesc("holdfast_job_too_long",
-		"1: it runs for longer than three times its usual duration and a minute.", []string{"name"}, nil)
+		"1: it runs for longer than it expects, or than three times its usual duration and a minute.", []string{"name"}, nil)
 )
 
 // JobsOptions are the settings of [Jobs]. The zero value means the defaults.

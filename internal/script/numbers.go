@@ -50,7 +50,6 @@ var numbers = map[string]int64{
 	"most_missed":     5_000,  // of its ids that are removed
 	"most_grants":     100,
 	"longest_pttl_ms": 4e12,
-	"job_fields":      11, // of a note
 	"job_history":     10, // days and runs of a job that are remembered
 }
 

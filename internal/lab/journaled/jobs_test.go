@@ -137,7 +137,7 @@ func TestJobsThatRunTooLong(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
-	for name, every := range map[string]time.Duration{"usual": 0, "hangs": 0, "leads": -1} {
+	for name, every := range map[string]time.Duration{"usual": 0, "hangs": 0, "leads": -1, "expected": 0} {
 		runs(w, name, every, 5*time.Hour, 4*time.Hour, 3*time.Hour)
 		w.Note(journal.Entry{Event: journal.Started, Name: name, At: ago(2 * time.Hour), Every: every})
 		w.Note(journal.Entry{Event: journal.Ended, Name: name, At: ago(time.Hour), Held: time.Hour, Code: 1})
@@ -145,9 +145,11 @@ func TestJobsThatRunTooLong(t *testing.T) {
 	w.Note(journal.Entry{Event: journal.Started, Name: "usual", At: ago(3 * time.Minute)})
 	w.Note(journal.Entry{Event: journal.Started, Name: "hangs", At: ago(5 * time.Minute)})
 	w.Note(journal.Entry{Event: journal.Started, Name: "leads", At: ago(50 * time.Minute), Every: -1})
+	w.Note(journal.Entry{Event: journal.Started, Name: "expected", At: ago(50 * time.Minute), Expect: time.Hour})
+	w.Note(journal.Entry{Event: journal.Started, Name: "unexpected", At: ago(61 * time.Minute), Expect: time.Hour})
 	flush(t, w)
-	for name, want := range map[string]journal.JobState{"usual": journal.JobRunning, "hangs": journal.JobTooLong, "leads": journal.JobRunning} {
-		if j := jobsByName(t, store)[name]; j.State(true) != want || (j.Usual == time.Minute) == (name == "leads") {
+	for name, want := range map[string]journal.JobState{"usual": journal.JobRunning, "hangs": journal.JobTooLong, "leads": journal.JobRunning, "expected": journal.JobRunning, "unexpected": journal.JobTooLong} {
+		if j := jobsByName(t, store)[name]; j.State(true) != want || (j.Usual == 0) != (name == "leads" || name == "unexpected") {
 			t.Errorf("%s: got %s, usually %v, want %s", name, j.State(true), j.Usual, want)
 		}
 	}

@@ -69,6 +69,7 @@ type jobJSON struct {
 	EveryMS   int64      `json:"every_ms"`
 	Due       *time.Time `json:"due"`
 	UsualMS   int64      `json:"usual_ms"`
+	LimitMS   int64      `json:"limit_ms"`
 }
 
 func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix string, problems bool) error {
@@ -86,7 +87,7 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix strin
 	for i, j := range all {
 		out[i] = jobJSON{
 			j.Name, string(j.state), j.Owner, j.Now.UTC(), console.TimeOrNull(j.Tried), console.TimeOrNull(j.Started), console.TimeOrNull(j.Succeeded), console.TimeOrNull(j.Ended),
-			j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(), console.TimeOrNull(j.Due), j.Usual.Milliseconds(),
+			j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(), console.TimeOrNull(j.Due), j.Usual.Milliseconds(), j.Limit.Milliseconds(),
 		}
 		took, code := "-", "-"
 		if !j.Ended.IsZero() {
