@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
 
@@ -53,6 +54,11 @@ func Register(a *cli.App, root *cobra.Command) {
 	c := completer{a}
 	for _, cmd := range root.Commands() {
 		switch {
+		case cmd.Name() == "jobs":
+			cmd.ValidArgsFunction = c.job
+			for _, forget := range cmd.Commands() {
+				forget.ValidArgsFunction = c.job
+			}
 		case cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil || cmd.HasSubCommands():
 		case strings.Contains(cmd.Use, " NAME"):
 			cmd.ValidArgsFunction = c.name
@@ -116,6 +122,21 @@ func (c completer) namesInUse(cmd *cobra.Command, typed string) (names []string)
 	})
 	slices.Sort(names)
 	return names
+}
+
+// job completes the name of a job.
+func (c completer) job(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		c.silently(cmd, func(ctx context.Context, client *connect.Session) {
+			jobs, _ := journal.Jobs(ctx, client.Store, c.Prefix)
+			for _, j := range jobs {
+				if strings.HasPrefix(j.Name, typed) && oneWord(j.Name) {
+					names = append(names, j.Name)
+				}
+			}
+		})
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // tenure completes --tenure with the hash of the holder of NAME.

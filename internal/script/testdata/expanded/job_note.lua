@@ -1,17 +1,18 @@
--- job_note, SHA 2aa6bfa0831902a4b571ddfdf638a5c5ef229548, of the text behind the empty line
+-- job_note, SHA 171c0b17cd0ef202906c7202fd36c21dd8107505, of the text behind the empty line
 
 -- job_note: brings the list of jobs up to date. If it has a tenth too many it forgets those that
 -- nobody has tried for longest, so that not every note has to.
 -- KEYS jobs (a hash, by name)
 -- ARGV jobs to keep, ttl of the hash in ms; then of each note: name, what (started, ended, skipped),
 --   at us, exit code, ms that it took, owner, writer, seq, token, client, period us (0: unknown,
---   -1: it has none)
+--   -1: it has none), ms that it takes at most (0: unknown)
 -- answers noted (time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local jobs, most = KEYS[1], tonumber(ARGV[1])
 local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
-  'token', 'client', 'period', 'planned', 'day', 'gaps', 'runs', 'owner'}
+  'token', 'client', 'period', 'planned', 'expect', 'day', 'gaps', 'runs', 'owner'}
+local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', 'token', 'client', 'period', 'expect'}
 local pattern = '^' .. string.rep('(%S+) ', #fields - 1) .. '(.*)$'
 
 local function read(record)
@@ -47,7 +48,8 @@ local function started(job, note)
   if note.period == '0' and tonumber(job.started) > 0 then paused(job, note.at) end
   if note.period ~= '0' then job.period, job.planned = note.period, note.at end
   if note.period == '0' and job.period == '-1' then job.period = '0' end
-  job.started, job.skipped, job.owner, job.token, job.client = note.at, '0', note.owner, note.token, note.client
+  job.started, job.skipped, job.expect = note.at, '0', note.expect
+  job.owner, job.token, job.client = note.owner, note.token, note.client
 end
 
 -- An older run may end after the start of a newer one, and a start may be missing.
@@ -63,18 +65,17 @@ local function ended(job, note)
   end
 end
 
-for i = 3, #ARGV, 11 do
-  local name, what = ARGV[i], ARGV[i + 1]
-  local note = {at = ARGV[i + 2], code = ARGV[i + 3], took = ARGV[i + 4], owner = ARGV[i + 5],
-    writer = ARGV[i + 6], seq = ARGV[i + 7], token = ARGV[i + 8], client = ARGV[i + 9], period = ARGV[i + 10]}
-  local job = read(redis.call('HGET', jobs, name))
+for i = 3, #ARGV, #given do
+  local note = {}
+  for n, field in ipairs(given) do note[field] = ARGV[i + n - 1] end
+  local job = read(redis.call('HGET', jobs, note.name))
   local again = job.writer == note.writer and tonumber(job.seq) >= tonumber(note.seq)
-  local older = what == 'started' and tonumber(note.at) <= tonumber(job.started)
+  local older = note.what == 'started' and tonumber(note.at) <= tonumber(job.started)
   if not again and not older then
-    if what ~= 'ended' then job.tried = later(job.tried, note.at) end
-    if what == 'started' then
+    if note.what ~= 'ended' then job.tried = later(job.tried, note.at) end
+    if note.what == 'started' then
       started(job, note)
-    elseif what == 'skipped' then
+    elseif note.what == 'skipped' then
       job.skipped = later(job.skipped + 1, 0)
     else
       ended(job, note)
@@ -82,7 +83,7 @@ for i = 3, #ARGV, 11 do
     job.writer, job.seq = note.writer, note.seq
     local values = {}
     for n, field in ipairs(fields) do values[n] = job[field] end
-    redis.call('HSET', jobs, name, table.concat(values, ' '))
+    redis.call('HSET', jobs, note.name, table.concat(values, ' '))
   end
 end
 redis.call('PEXPIRE', jobs, ARGV[2])
