@@ -27,7 +27,7 @@ func init() {
 		{name: "lease", rooms: []string{"console", "cli", "signals", "connect", "inspect", "take"}},
 		{name: "show", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "top", rooms: []string{"console", "cli", "connect", "inspect"}},
-		{name: "complete", rooms: []string{"console", "cli", "connect", "inspect"}},
+		{name: "complete", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "audit", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},
 		{name: "doctor", rooms: []string{"console", "cli", "connect"}, ours: []string{"admin/doctor"}},

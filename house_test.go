@@ -257,7 +257,7 @@ var arrows = map[string][]string{
 	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
 	"fence":                 {"", "fence"},
 	"journal":               {"", "driver", "internal/script", "journal"},
-	"contrib":               {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
+	"contrib":               {"", "admin/...", "quorum", "driver", "fence", "embedded", "journal", "contrib/..."},
 	"rueidisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
 	"goredisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
 	"embedded":              {"", "admin/...", "quorum", "driver/...", "internal/refused", "fence", "journal", "embedded", "embedded/internal/..."},
