@@ -53,6 +53,13 @@ func TestRunNestedDeadlock(t *testing.T) {
 	if got := strings.Count(shown, "possible-deadlock"); got != 2 {
 		t.Errorf("ls has %d problems, want 2:\n%s", got, shown)
 	}
+	serve := startServe(t, server.URL())
+	for path, want := range map[string]string{
+		"/v1/locks/a": "in its command waits for a", "/lock?name=a": "in its command waits for a", "/problems": "in its command waits for a",
+		"/metrics": `holdfast_inventory_diagnosed{code="possible-deadlock",problem="true"} 2`, // of the alert HoldfastNameStuck
+	} {
+		until(t, path+" has the deadlock", func() bool { return strings.Contains(serve.page(path), want) })
+	}
 	shown = wantShown(t, 0, "why           possible-deadlock: ", "show", "b", "--redis", server.URL())
 	_, rest, _ := strings.Cut(shown, "holdfast revoke --tenure ")
 	wantShown(t, 0, "", "revoke", "--tenure", rest[:10], "--reason", "deadlock", "a", "--redis", server.URL())
