@@ -46,11 +46,14 @@ func Fix(err error) string {
 	return ""
 }
 
+// Moves reports whether an error means that another server is the master.
+func Moves(err error) bool { return Fix(err) == useMaster }
+
 // Advise is Fix, and asks a replica for the address of its master. It returns within a second,
 // or when ctx ends.
 func Advise(ctx context.Context, store driver.Store, err error) string {
 	fix := Fix(err)
-	if fix != useMaster {
+	if !Moves(err) {
 		return fix
 	}
 	d := newDoctor(store, nil)

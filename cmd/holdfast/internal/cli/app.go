@@ -142,21 +142,31 @@ func (a *App) Explain(err error) string {
 	case errors.As(err, &bad) && a.KeyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
 		return fmt.Sprintf("%v; the key is %q, because %s is %q", err, a.KeyPrefix()+bad.Name, a.Called("prefix"), a.KeyPrefix())
 	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
-		return advised(fmt.Sprintf("%s refused: %s", PublicURL(a.RedisURL), Reason(err)), err)
+		return a.advised(fmt.Sprintf("%s refused: %s", PublicURL(a.RedisURL), Reason(err)), err)
 	case errors.Is(err, holdfast.ErrUnreachable):
 		return fmt.Sprintf("no answer from %s: %s", PublicURL(a.RedisURL), Why(err))
 	default:
-		return advised(err.Error(), err)
+		return a.advised(err.Error(), err)
 	}
 	return err.Error()
 }
 
 // advised is the text of err, and what to do about it.
-func advised(text string, err error) string {
-	if fix := doctor.Fix(err); fix != "" {
+func (a *App) advised(text string, err error) string {
+	if fix := a.Fix(err, doctor.Fix); fix != "" {
 		return strings.TrimSuffix(text, ".") + ": " + fix
 	}
 	return text
+}
+
+// Fix is the advice that advise gives about err, unless it is to use another URL and ours
+// finds the new master by itself.
+func (a *App) Fix(err error, advise func(error) string) string {
+	scheme, _, _ := strings.Cut(a.RedisURL, "://")
+	if doctor.Moves(err) && ContainsAny(scheme, "sentinel", "cluster") {
+		return ""
+	}
+	return advise(err)
 }
 
 // KeyPrefix is the text before each name in Redis.

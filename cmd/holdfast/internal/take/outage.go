@@ -159,13 +159,17 @@ func (o *Outage) forget() {
 	o.since, o.until, o.said, o.what = time.Time{}, time.Time{}, false, trouble{}
 }
 
-// watch is for connect. The Client repeats a script that Redis refuses for a reason that may
-// pass, and reports none of it: no event says it.
-func (o *Outage) watch(s *connect.Session, _ *holdfast.Options) (after func()) {
-	store := s.Store
-	o.advise = func(err error) string { return doctor.Advise(context.Background(), store, err) }
-	s.Store = &watched{store, o}
-	return func() {}
+// watch returns work beside a Client. That one repeats a script that Redis refuses for a reason
+// that may pass, and no event says so.
+func (o *Outage) watch(a *cli.App) connect.Beside {
+	return func(s *connect.Session, _ *holdfast.Options) (after func()) {
+		store := s.Store
+		o.advise = func(err error) string {
+			return a.Fix(err, func(err error) string { return doctor.Advise(context.Background(), store, err) })
+		}
+		s.Store = &watched{store, o}
+		return func() {}
+	}
 }
 
 // watched is a store that notes how scripts that lock are answered.

@@ -36,7 +36,7 @@ func Open(ctx context.Context, a *cli.App, o *Options, n *Narrator, options hold
 	if o.NoWait {
 		again = nil
 	}
-	client, err := connect.OpenAgain(ctx, a, again, options, append(with, n.Outage.watch)...)
+	client, err := connect.OpenAgain(ctx, a, again, options, append(with, n.Outage.watch(a))...)
 	if err != nil {
 		return nil, err
 	}
