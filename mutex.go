@@ -227,6 +227,14 @@ func (m *Mutex) ownKind() *machine.Kind {
 	return k
 }
 
+// sharedKind returns the kind of a call that takes weight of a capacity. An empty owner and
+// a zero ttl mean those of the Client.
+func (c *Client) sharedKind(owner string, ttl time.Duration, letter byte, weight, capacity int64) *machine.Kind {
+	e := c.engine
+	own := machine.Settings{Owner: cmp.Or(keyspace.CleanOwner(owner), e.Owner), TTL: cmp.Or(ttl, e.TTL)}
+	return own.SharedKind(letter, weight, capacity)
+}
+
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
 const MaxMinHold = 31 * 24 * time.Hour
 

@@ -30,6 +30,11 @@ type RWMutex struct {
 	// be longer than a reader takes to stop.
 	Grace time.Duration
 
+	// Owner and TTL replace [Options.Owner] and [Options.TTL] for leases of this
+	// RWMutex, like [Mutex.Owner] and [Mutex.TTL].
+	Owner string
+	TTL   time.Duration
+
 	client *Client
 	name   string
 }
@@ -76,6 +81,6 @@ func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, e
 	if letter == keyspace.Writer {
 		weight = machine.WholeCapacity
 	}
-	k := m.client.engine.SharedKind(letter, weight, machine.WholeCapacity)
-	return (&Mutex{client: m.client, name: m.name, kind: k, MaxHold: m.MaxHold, Grace: m.Grace}).acquire(ctx, try)
+	k := m.client.sharedKind(m.Owner, m.TTL, letter, weight, machine.WholeCapacity)
+	return (&Mutex{client: m.client, name: m.name, kind: k, TTL: m.TTL, MaxHold: m.MaxHold, Grace: m.Grace}).acquire(ctx, try)
 }

@@ -43,6 +43,11 @@ type Semaphore struct {
 	// [Mutex.Grace].
 	Grace time.Duration
 
+	// Owner and TTL replace [Options.Owner] and [Options.TTL] for leases of this
+	// Semaphore, like [Mutex.Owner] and [Mutex.TTL].
+	Owner string
+	TTL   time.Duration
+
 	client *Client
 	name   string
 	size   atomic.Int64
@@ -96,8 +101,8 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, machine.SizeError(s.name, int64(n), size)
 	}
-	k := s.client.engine.SharedKind(keyspace.Permits, int64(n), size)
-	return (&Mutex{client: s.client, name: s.name, kind: k, MaxHold: s.MaxHold, Grace: s.Grace}).acquire(ctx, try)
+	k := s.client.sharedKind(s.Owner, s.TTL, keyspace.Permits, int64(n), size)
+	return (&Mutex{client: s.client, name: s.name, kind: k, TTL: s.TTL, MaxHold: s.MaxHold, Grace: s.Grace}).acquire(ctx, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.

@@ -30,8 +30,10 @@ import (
 // through logs.
 //
 // An error leaves the lease as it was. Errors: those of [Lease.EnsureHeld], and errors
-// for leases that cannot be exported. These are leases of a quorum, a [Semaphore] or an
-// [RWMutex], with [Mutex.NoRenew], in their MinHold, or shared by [Mutex.Reentrant].
+// for leases that cannot be exported. These are leases of a quorum, with
+// [Mutex.NoRenew], in their MinHold, or shared by [Mutex.Reentrant]. A lease of a
+// [Semaphore] or an [RWMutex] can be exported, but not adopted: its text is for
+// [Client.RenewExported] and its like.
 // After Export, Release does nothing and returns nil. Observers of an [Election] see
 // the old value until the adopter leads.
 func (l *Lease) Export() (string, error) {
@@ -42,8 +44,6 @@ func (l *Lease) Export() (string, error) {
 	switch {
 	case lacks != nil:
 		return "", lacks
-	case u.Local.Kind.Shared():
-		return "", machine.MutexOnly(l.Name(), "Export")
 	case u.Local.Kind.NoRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released.Load():
@@ -91,14 +91,18 @@ func (c *Client) readExport(text, what string) (exported.Hold, error) {
 //
 // Errors: [ErrLost] with its cause, [ErrExport] if the text is damaged,
 // [ErrUnreachable], [ErrTooSlow], [ErrReplicas], [ErrClosed], a [driver.ServerError], or the
-// error of ctx. A text that was exported under another [Options.Prefix] is an error.
+// error of ctx. A text that was exported under another [Options.Prefix], or of a
+// [Semaphore] or an [RWMutex], is an error.
 func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	x, err := c.readExport(text, "adopt")
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case x.Shared():
+		return nil, machine.MutexOnly(x.Name, "Adopt")
 	}
 	k := c.engine.DedicatedKind(c.engine.Owner, c.engine.TTL)
 	if x.Leads {

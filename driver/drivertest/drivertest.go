@@ -84,6 +84,7 @@ var locks = []check{
 	{"Steal", steal},
 	{"ExportAndAdopt", adopt},
 	{"Exported", exported},
+	{"ExportedShared", exportedShared},
 	{"Dedicated", dedicated},
 	{"EvalWait", evalWait},
 	{"Eval", eval},

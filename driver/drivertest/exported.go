@@ -42,6 +42,50 @@ func exported(t *testing.T, s suite) {
 	release(t, next)
 }
 
+// exportedShared: a part of a shared lock without a process is renewed, checked and released by its
+// text, and cannot be adopted.
+func exportedShared(t *testing.T, s suite) {
+	exporter, other := s.client(t, 0), s.client(t, 0)
+	sem := exporter.Semaphore("exported-shared", 2)
+	sem.Owner, sem.TTL = "for ann", 20*time.Second
+	lease, err := sem.Acquire(bounded(t), 2)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	text, err := lease.Export()
+	if err != nil {
+		t.Fatalf("Export: %v", err)
+	}
+	if err := exporter.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if got, err := other.Adopt(bounded(t), text); err == nil {
+		t.Errorf("Adopt: got a lease with token %d, want an error", got.Token())
+	}
+	for what, ask := range map[string]func() (*holdfast.ExportedHold, error){
+		"RenewExported": func() (*holdfast.ExportedHold, error) { return other.RenewExported(bounded(t), text) },
+		"CheckExported": func() (*holdfast.ExportedHold, error) { return other.CheckExported(bounded(t), text) },
+	} {
+		if got, err := ask(); err != nil || got.Token != lease.Token() || got.Owner != "for ann" || got.TTL != sem.TTL || got.Remaining <= 0 || got.Remaining >= got.TTL {
+			t.Errorf("%s: got %+v, %v", what, got, err)
+		}
+	}
+	if _, err := other.Semaphore("exported-shared", 2).TryAcquire(bounded(t), 1); !errors.Is(err, holdfast.ErrHeld) {
+		t.Errorf("TryAcquire of what is exported: got %v, want ErrHeld", err)
+	}
+	if err := other.ReleaseExported(bounded(t), text); err != nil {
+		t.Fatalf("ReleaseExported: %v", err)
+	}
+	if _, err := other.RenewExported(bounded(t), text); !errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("RenewExported after the release: got %v, want ErrLost", err)
+	}
+	next, err := other.Semaphore("exported-shared", 2).TryAcquire(bounded(t), 2)
+	if err != nil {
+		t.Fatalf("TryAcquire after the release: %v", err)
+	}
+	release(t, next)
+}
+
 // dedicated: a lease can have its own owner and TTL. Others see them, it waits in the queue, and it
 // outlives its TTL.
 func dedicated(t *testing.T, s suite) {

@@ -85,6 +85,10 @@ func (c *Calls) Renew(ctx context.Context, replicas int) (*State, error) {
 }
 
 func (c *Calls) call(word ...string) driver.Call {
+	if c.Hold.Shared() {
+		keys := append(c.Keys.WithHolders(), c.Keys.RevocationOf(c.Hold.ID))
+		return driver.Call{Script: script.SharedExported, Keys: keys, Args: append([]string{c.Hold.ID}, word...)}
+	}
 	return driver.Call{Script: script.Exported, Keys: c.Keys.WithRevocation(), Args: append([]string{c.Hold.ID, strconv.FormatInt(c.Hold.Last, 10)}, word...)}
 }
 
@@ -174,12 +178,8 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 	if err != nil && !standing {
 		return false, err
 	}
-	args := []string{c.Hold.ID}
-	if c.Caller.Store.Sharded() {
-		args = append(args, c.Keys.ShardSuffix())
-	}
 	for end := c.end(); ; {
-		reply, _, unlockErr := c.until(ctx, end, driver.Call{Script: script.Unlock, Keys: c.Keys[:], Args: args})
+		reply, _, unlockErr := c.until(ctx, end, c.unlock())
 		if unlockErr != nil {
 			return false, unlockErr
 		}
@@ -195,6 +195,17 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 			return false, wire.Failure(c.Hold.Name, nil, fmt.Errorf("unlock was answered %q", a.Word))
 		}
 	}
+}
+
+func (c *Calls) unlock() driver.Call {
+	call := driver.Call{Script: script.Unlock, Keys: c.Keys[:], Args: []string{c.Hold.ID}}
+	if c.Caller.Store.Sharded() {
+		call.Args = append(call.Args, c.Keys.ShardSuffix())
+	}
+	if c.Hold.Shared() {
+		call.Script, call.Keys = script.SharedUnlock, c.Keys.WithHolders()
+	}
+	return call
 }
 
 // overtaken says why a hold is gone that Look saw a moment ago. It returns an error if another

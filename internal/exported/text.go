@@ -44,6 +44,12 @@ func (h Hold) Text() string {
 	return formWord + base64.RawURLEncoding.EncodeToString(data)
 }
 
+// Shared reports whether the hold is a part of a semaphore or of an RWMutex.
+func (h Hold) Shared() bool {
+	id, _ := keyspace.ParseID(h.ID)
+	return id.Letter != 0
+}
+
 // Parse reads a result of [Hold.Text]. It ignores spaces around the text. For any other text it
 // returns [ErrText], or a [wire.VersionError] if another version of holdfast wrote it.
 func Parse(text string) (Hold, error) {

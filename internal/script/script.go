@@ -61,6 +61,7 @@ var (
 	SharedInspect       = load("shared/inspect")
 	SharedRevoke        = load("shared/revoke")
 	SharedSteal         = load("shared/steal")
+	SharedExported      = load("shared/exported")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,8 @@ func TestPythonClient(t *testing.T) {
 	}
 	free(t, client, "n/ightly")
 
+	sharedInPython(t, file, url)
+
 	stolen := make(chan error, 1)
 	go func() {
 		for {
@@ -146,6 +149,33 @@ func TestPythonClient(t *testing.T) {
 	_ = lease.Release()
 }
 
+// sharedInPython runs what the page shows of other kinds: each is a lease of its own, and they are
+// released.
+func sharedInPython(t *testing.T, file, url string) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _, _ := strings.Cut(string(page), "\nwith Lease(")
+	shown := regexp.MustCompile("`(Lease\\(url, [^`]*\\))`").FindAllStringSubmatch(httpPage(t), -1)
+	if len(shown) < 2 {
+		t.Fatalf("docs/http.md shows %d leases of other kinds, want 2", len(shown))
+	}
+	for _, lease := range shown {
+		use := fmt.Sprintf("\nurl = sys.argv[1]\nwith %s as one:\n    state = one.ask('GET', '/v1/lease')\n    print('holds', state['name'], one.token == state['token'])\n", lease[1])
+		program := filepath.Join(t.TempDir(), "shared")
+		if err := os.WriteFile(program, []byte(client+use), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what was not released would be in the way
+			if out, code := runs(t, "python3", program, url); code != 0 || !strings.HasPrefix(out, "holds ") || !strings.Contains(out, " True") {
+				t.Errorf("%s: exit %d: %s", lease[1], code, out)
+			}
+		}
+	}
+}
+
 // The client in shell that docs/http.md shows: it passes on token and exit code, and gives the name
 // back.
 func TestShellClient(t *testing.T) {
@@ -160,6 +190,13 @@ func TestShellClient(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	free(t, client, "nightly")
+	t.Setenv("kind", `"of": 2`)
+	held := "curl -fsS " + url + "/v1/locks/gpu | grep -q '\"size\":2'"
+	if out, code = runs(t, "sh", file, url, "gpu", "sh", "-c", held); code != 0 {
+		t.Errorf("a permit: exit %d: %s", code, out)
+	}
+	free(t, client, "gpu")
+	t.Setenv("kind", "")
 	if out, code = runs(t, "sh", file, url, "bad{name", "echo", "never"); code == 0 || strings.Contains(out, "never") {
 		t.Errorf("without a lease: exit %d: %s", code, out)
 	}

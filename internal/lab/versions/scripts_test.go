@@ -138,6 +138,8 @@ var meetings = []meeting{
 	{"holder", script.SharedRenew, "LFQH", []string{permit, "1"}, nil, "lost"},
 	{"fence", script.SharedRenew, "LFQH", []string{permit, "1"}, shared(permit), refused},
 	{"waiter", script.SharedRenew, "LFQH", []string{permit, "1", "", "c.mine.5000.s2|o"}, shared("c.mine.5000.s2|o"), refused},
+	{"holder", script.SharedExported, "LFQHR", []string{permit, "renew"}, nil, "lost"},
+	{"fence", script.SharedExported, "LFQHR", []string{permit, "renew"}, shared(permit), refused},
 	{"holder", script.SharedRenewKeyOnly, "H", []string{permit}, nil, "lost"},
 	{"holder", script.SharedResize, "LFQHZ", []string{"3", ""}, nil, refused},
 	{"waiter", script.SharedResize, "LFQHZ", []string{"3", ""}, shared(other1), refused},

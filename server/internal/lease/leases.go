@@ -26,19 +26,39 @@ type Leases struct {
 // Lock locks the name of a wish, and waits for it as the wish says. If another holds it,
 // the error is holdfast.ErrHeld.
 func (l *Leases) Lock(ctx context.Context, v *Wish) (*holdfast.Lease, error) {
-	m := l.Client.Mutex(v.Name)
-	m.Owner, m.TTL = v.Owner, v.TTL
+	lock, try := l.locks(v)
 	if v.Wait == 0 {
-		lease, err := m.TryLock(ctx)
+		lease, err := try(ctx)
 		return lease, reply.Because(ctx, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, v.Wait)
 	defer cancel()
-	lease, err := m.Lock(waiting)
+	lease, err := lock(waiting)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, holdfast.ErrHeld
 	}
 	return lease, reply.Because(ctx, err)
+}
+
+// locks returns how the wish is granted: lock waits, try does not.
+func (l *Leases) locks(v *Wish) (lock, try func(context.Context) (*holdfast.Lease, error)) {
+	switch {
+	case v.Of > 0:
+		s := l.Client.Semaphore(v.Name, v.Of)
+		s.Owner, s.TTL = v.Owner, v.TTL
+		return func(ctx context.Context) (*holdfast.Lease, error) { return s.Acquire(ctx, v.Permits) },
+			func(ctx context.Context) (*holdfast.Lease, error) { return s.TryAcquire(ctx, v.Permits) }
+	case v.Shared || v.Exclusive:
+		m := l.Client.RWMutex(v.Name)
+		m.Owner, m.TTL = v.Owner, v.TTL
+		if v.Shared {
+			return m.RLock, m.TryRLock
+		}
+		return m.Lock, m.TryLock
+	}
+	m := l.Client.Mutex(v.Name)
+	m.Owner, m.TTL = v.Owner, v.TTL
+	return m.Lock, m.TryLock
 }
 
 // Grant locks, and exports the lease: from then on no process here renews it.

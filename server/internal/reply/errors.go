@@ -31,6 +31,8 @@ func ProblemOf(err error) *Problem {
 		return NewProblem("bad-name", "%s", text)
 	case errors.Is(err, holdfast.ErrExport):
 		return NewProblem("bad-lease", "the header Holdfast-Lease is not a complete lease from POST /v1/leases, or belongs to another prefix")
+	case errors.Is(err, holdfast.ErrSize):
+		return NewProblem("bad-request", "%s", text)
 	case errors.Is(err, holdfast.ErrKind):
 		return NewProblem("kind", "%s", text)
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas), errors.Is(err, holdfast.ErrTooSlow), errors.Is(err, holdfast.ErrUnknown):
