@@ -7,12 +7,10 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -79,31 +77,33 @@ func (a *Admin) Inspect(ctx context.Context, name string) (*State, error) {
 	return i.state, nil
 }
 
-// Names yields the names with a prefix that were locked in the last day, in no order. It
-// scans the whole keyspace. It ends after an error: [holdfast.ErrUnreachable], a
+// Names yields, in no order, the names that begin with prefix and
+//   - are held by holdfast or in cool-down,
+//   - have waiters,
+//   - or were locked in the last day, though they are free now.
+//
+// If prefix is not empty, it also yields names that only a foreign client holds. With
+// [holdfast.NoPrefix] and an empty prefix, a held name without a fence key is missing: every
+// key of the server could be one.
+//
+// Names scans the whole keyspace once. It reads the value of a lock key only if no other key
+// of the name exists. It ends after an error: [holdfast.ErrUnreachable], a
 // [driver.ServerError], or the error of ctx.
 func (a *Admin) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		seen := make(map[string]struct{})
-		for key, err := range a.caller.Store.Scan(ctx, keyspace.Fences) {
+		for name, err := range (listing{a.caller, &a.options, prefix}).names(ctx) {
 			if err != nil {
-				yield("", wire.Unanswered("list of names", "", err))
-				return
+				err = wire.Unanswered("list of names", "", err)
 			}
-			name, ok := keyspace.NameOfFence(a.options.Prefix, key)
-			if _, twice := seen[name]; !ok || twice || !strings.HasPrefix(name, prefix) {
-				continue
-			}
-			seen[name] = struct{}{}
-			if !yield(name, nil) {
+			if !yield(name, err) {
 				return
 			}
 		}
 	}
 }
 
-// Survey inspects all names with a prefix that were locked in the last day. It changes
-// nothing. Package diagnose finds the problems in it.
+// Survey inspects all names that [Admin.Names] yields. It changes nothing. Package diagnose
+// finds the problems in it.
 //
 // Survey lists the first 100 waiters of each name. It keeps all results in memory: for
 // millions of names use longer prefixes, or Names with Inspect.

@@ -260,48 +260,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// namesOf collects what Names yields up to an error.
-func namesOf(ctx context.Context, r admin.Reader, prefix string) (all []string, err error) {
-	for name, err := range r.Names(ctx, prefix) {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, name)
-	}
-	return all, nil
-}
-
-func TestNames(t *testing.T) {
-	f := &fake{keys: []string{
-		"holdfast/fence:{holdfast:a}", "holdfast/fence:{holdfast:b:1}", "holdfast/fence:{holdfast:a}", // SCAN may repeat
-		"holdfast/fence:{app:c}", "holdfast/fence:x", "holdfast/queue:{holdfast:d}", "holdfast/fence:{holdfast:}", "holdfast/fence:{holdfast:b:2}",
-	}}
-	a := admin.New(f, nil)
-	for prefix, want := range map[string][]string{"": {"a", "b:1", "b:2"}, "b:": {"b:1", "b:2"}, "z": nil} {
-		if got, err := namesOf(t.Context(), a, prefix); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, %v, want %q", prefix, got, err, want)
-		}
-	}
-	if got, err := namesOf(t.Context(), admin.New(f, &admin.Options{Prefix: "app:"}), ""); err != nil || !slices.Equal(got, []string{"c"}) {
-		t.Errorf("got %q, %v, want c", got, err)
-	}
-	for _, err := range a.Names(t.Context(), "") {
-		_ = err
-		break // it yields no more
-	}
-	f.scan = errGone
-	if got, err := namesOf(t.Context(), a, ""); !errors.Is(err, holdfast.ErrUnreachable) || len(got) != 3 {
-		t.Errorf("got %q, %v, want three names and ErrUnreachable", got, err)
-	}
-	f.scan = driver.ServerError("NOPERM no scan")
-	if _, err := namesOf(t.Context(), a, ""); !errors.Is(err, f.scan) || errors.Is(err, holdfast.ErrUnreachable) {
-		t.Errorf("got %v, want %v", err, f.scan)
-	}
-	if s, err := a.Survey(t.Context(), ""); s != nil || !errors.Is(err, f.scan) {
-		t.Errorf("got %+v, %v, want %v", s, err, f.scan)
-	}
-}
-
 func TestSurvey(t *testing.T) {
 	keys := []string{"holdfast/fence:{holdfast:c}", "holdfast/fence:{holdfast:b}", "holdfast/fence:{holdfast:a}"}
 	answers := func(call driver.Call) ([]string, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +115,8 @@ func newest(states []*State) (token int64) {
 	return token
 }
 
-// Names is like [Admin.Names]. It yields the names that a majority of the nodes knows.
+// Names is like [Admin.Names]. It yields every name that a majority of the nodes knows, and
+// perhaps others. It scans the nodes at the same time.
 func (q *Quorum) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -180,13 +180,12 @@ func (q *Quorum) scan(ctx context.Context, i int, prefix string, came chan<- sca
 		}
 	}
 	end := scanned{end: true, node: i}
-	for key, err := range q.nodes[i].Store.Scan(ctx, keyspace.Fences) {
+	for name, err := range (listing{q.nodes[i], &q.options, prefix}).names(ctx) {
 		if err != nil {
 			end.err = err
 			break
 		}
-		name, ok := keyspace.NameOfFence(q.options.Prefix, key)
-		if ok && strings.HasPrefix(name, prefix) && !send(scanned{name: name}) {
+		if !send(scanned{name: name}) {
 			return
 		}
 	}

@@ -36,8 +36,6 @@ const (
 )
 
 const (
-	// Fences matches the fence keys of all names, see [NameOfFence].
-	Fences = fencePrefix + "*"
 	// Channels matches all channels.
 	Channels = pushPrefix + "*"
 	// Marker is the key in which a node of a quorum stores the quorum-id for which it
@@ -204,30 +202,6 @@ func CheckPrefix(prefix string) error {
 		return checkKey(prefix)
 	}
 	return checkKey(prefix + "x")
-}
-
-// NameOfFence returns the name of a fence key, if it is the fence key of a name with this
-// prefix.
-func NameOfFence(prefix, fence string) (name string, ok bool) {
-	lock, ok := strings.CutPrefix(fence, fencePrefix)
-	if !ok {
-		return "", false
-	}
-	if own, tagged := strings.CutPrefix(lock, ":"); tagged {
-		lock = own
-	} else if len(lock) > 2 && lock[0] == '{' && lock[len(lock)-1] == '}' {
-		lock = lock[1 : len(lock)-1]
-	} else {
-		return "", false
-	}
-	name, ok = strings.CutPrefix(lock, prefix)
-	if !ok || name == "" {
-		return "", false
-	}
-	if back, err := KeysOf(prefix, name); err != nil || back.Fence() != fence {
-		return "", false
-	}
-	return name, true
 }
 
 // Prefix resolves a prefix option: "" is the default and "\x00" is none.

@@ -72,20 +72,6 @@ func TestPrefixesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestNameOfFence(t *testing.T) {
-	for fence, want := range map[string]string{
-		"holdfast/fence:{p:a}": "a", "holdfast/fence:{p:{a}": "", "holdfast/fence:p:a": "", "holdfast/fence:{p:}": "",
-		"holdfast/fence:{q:a}": "", "holdfast/queue:{p:a}": "", "holdfast/fence::p:a": "", "holdfast/fence:{}": "", "": "",
-	} {
-		if got, ok := NameOfFence("p:", fence); got != want || ok != (want != "") {
-			t.Errorf("%q: got %q, %v, want %q", fence, got, ok, want)
-		}
-	}
-	if got, ok := NameOfFence("{app}:", "holdfast/fence::{app}:a"); !ok || got != "a" {
-		t.Errorf("of a tagged key: got %q, %v, want a", got, ok)
-	}
-}
-
 // No name may split a lock over slots, and no two names may share a key.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{"invoice:42", "{user:1}:inbox", "a{b}c", "{}", "{a}{b}", "holdfast/x", "x\x00", "", ":{a}", "{a}"} {
@@ -106,8 +92,15 @@ func FuzzNames(f *testing.F) {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.Lock(), want)
 			}
 		}
-		if name, ok := NameOfFence(prefix, ka.Fence()); !ok || name != a {
-			t.Fatalf("the fence key %q of %q reads as %q, %v", ka.Fence(), a, name, ok)
+		for _, key := range []string{ka.Lock(), ka.Fence(), ka.Queue(), ka.Holders(), ka.Wanted()} {
+			if name, used, ok := NameOf(prefix, key); !ok || name != a || used != (key != ka.Lock()) {
+				t.Fatalf("the key %q of %q reads as %q, %v, %v", key, a, name, used, ok)
+			}
+			for _, start := range []string{"", prefix, prefix + a} {
+				if pattern := Listing(start); !matches(pattern, key) && (start != "" || key != ka.Lock()) {
+					t.Fatalf("the key %q of %q does not match %s, which is for %q", key, a, pattern, start)
+				}
+			}
 		}
 		kb, err := KeysOf(prefix, b)
 		if err != nil || a == b {

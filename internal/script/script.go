@@ -44,6 +44,7 @@ var (
 	Repair        = load("mutex/repair")
 	Check         = load("mutex/check")
 	Sweep         = load("mutex/sweep")
+	Values        = load("mutex/values")
 	Replicas      = load("mutex/replicas")
 
 	MultiLock = load("multi/lock")

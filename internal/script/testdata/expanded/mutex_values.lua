@@ -1,0 +1,16 @@
+-- values, SHA 125ceee4c993a5e4bc34fb4e283514f8b0d3dfc8, of the text behind the empty line
+
+-- values: reads how the values of lock keys begin. Writes nothing.
+-- KEYS lock of each name
+-- ARGV the most bytes of each value
+-- answers values (per name: '=' and the beginning of its value, or '' if it has no string)
+local answer = {'values'}
+for i, lock in ipairs(KEYS) do
+  local value = redis.pcall('GET', lock)
+  if type(value) == 'table' then
+    if not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
+    value = false
+  end
+  answer[i + 1] = value and '=' .. string.sub(value, 1, tonumber(ARGV[1])) or ''
+end
+return answer
