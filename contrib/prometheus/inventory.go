@@ -14,7 +14,7 @@ import (
 
 var (
 	inventoryNames = prometheus.NewDesc("holdfast_inventory_names",
-		"Names locked in the last day, by state.", []string{"state"}, nil)
+		"Names that are held, waited for, or were locked in the last day, by state.", []string{"state"}, nil)
 	inventoryHeld = prometheus.NewDesc("holdfast_inventory_held",
 		"Held names.", []string{"kind"}, nil)
 	inventoryWaiting = prometheus.NewDesc("holdfast_inventory_waiting",

@@ -200,7 +200,7 @@ func (a *App) Print(v any, text func(console.Screen)) error {
 // PrintJSON prints v with -o json, and else nothing.
 func (a *App) PrintJSON(v any) error { return a.Print(v, func(console.Screen) {}) }
 
-// OutputFlag gives cmd the flag -o.
-func (a *App) OutputFlag(cmd *cobra.Command) {
-	cmd.Flags().VarP(NewChoice(&a.Output, "text", "json"), "output", "o", "output format")
+// OutputFlag gives cmd the flag -o: text, json, and more formats that only cmd has.
+func (a *App) OutputFlag(cmd *cobra.Command, more ...string) {
+	cmd.Flags().VarP(NewChoice(&a.Output, append([]string{"text", "json"}, more...)...), "output", "o", "output format")
 }

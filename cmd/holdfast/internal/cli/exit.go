@@ -14,6 +14,7 @@ import (
 
 // Exit codes. 64 to 78 are those of sysexits.h, 126 and 127 those of the shell.
 const (
+	ExitProblems      = 1   // of a list of problems: there are some
 	ExitUsage         = 64  // the command line is wrong, or the URL does not fit the server
 	ExitUnreachable   = 69  // no answer from the server
 	ExitSoftware      = 70  // anything else that went wrong
@@ -104,7 +105,7 @@ type exitMeaning struct {
 // page and the tables of the documents are made of it.
 var ExitMeanings = []exitMeaning{
 	{"0", "", "success; of run and elect: the command ended with 0"},
-	{"1", "", "of doctor: a warning; of audit: refuted; of jobs --problems: there is one; of run and elect: the command's own"},
+	{"1", "", "of doctor: a warning; of audit: refuted; of ls and jobs with --problems: there are some; of run and elect: the command's own"},
 	{"2", "", "of doctor: a failure; of audit: not proved; of run and elect: the command's own"},
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name has another kind or another schedule (--every)"},
 	{"69", "unreachable", "the server is unreachable or cannot serve now (OOM, READONLY), or too few replicas answered: unknown whether the name is held"},

@@ -108,7 +108,7 @@ func (c completer) prefix(cmd *cobra.Command, args []string, typed string) ([]st
 	return names, then | cobra.ShellCompDirectiveNoSpace
 }
 
-// namesInUse are the names of the last day that begin with what was typed.
+// namesInUse are the names that begin with what was typed.
 func (c completer) namesInUse(cmd *cobra.Command, typed string) (names []string) {
 	c.silently(cmd, func(ctx context.Context, client *connect.Session) {
 		for name, err := range client.Admin.Names(ctx, typed) {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -16,6 +18,7 @@ import (
 type Screen struct {
 	W        io.Writer
 	Width    int
+	Height   int // of a terminal; 0: unknown
 	Terminal bool
 	Colour   bool   // a terminal, and NO_COLOR is not set (no-color.org)
 	Unicode  bool   // a terminal that says it knows UTF-8
@@ -33,10 +36,25 @@ func ScreenOf(w io.Writer) Screen {
 	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	locale := strings.ToUpper(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
 	s.Unicode = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
-	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-		s.Width = width
+	if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+		s.Width, s.Height = width, height
 	}
 	return s
+}
+
+// Redraw shows lines from the top of a terminal, in place of what is there. It cuts them to the
+// screen, and says how many lines are missing.
+func (s Screen) Redraw(lines []string) {
+	if most := s.Height - 1; s.Height > 2 && len(lines) > most {
+		lines = append(slices.Clone(lines[:most-1]), fmt.Sprintf("... %d more", len(lines)-most+1))
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for _, line := range lines {
+		b.WriteString(ansi.Truncate(line, s.Width, "") + "\x1b[K\n")
+	}
+	b.WriteString("\x1b[J")
+	s.Printf("%s", b.String())
 }
 
 // Printf keeps the first error of a page.

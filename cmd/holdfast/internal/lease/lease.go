@@ -223,7 +223,7 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 	flags.BoolVar(&o.Details.None, "no-details", false, "do not store host, user and note for 'holdfast show'")
 	flags.StringVar(&o.file, "lease-file", "", "write the lease to `FILE` with mode 0600, not to stdout")
 	take.JournalFlag(flags, &o.Silent)
-	flags.VarP(cli.NewChoice(&a.Output, "text", "json", "env"), "output", "o", "output format")
+	a.OutputFlag(cmd, "env")
 	return cmd
 }
 
