@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,25 +19,6 @@ func lsOf(t *testing.T, server *realServer, args ...string) (code int, out, said
 	var stdout, stderr bytes.Buffer
 	code = runInProcess(t.Context(), &stdout, &stderr, append([]string{"ls", "--redis", server.url()}, args...)...)
 	return code, stdout.String(), stderr.String()
-}
-
-// page returns a page of serve.
-func (s *serving) page(path string) string {
-	s.t.Helper()
-	q, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r, err := http.DefaultClient.Do(q)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer r.Body.Close()
-	page, err := io.ReadAll(r.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(page)
 }
 
 // A name that a foreign client holds is listed everywhere while a process waits for it, though
