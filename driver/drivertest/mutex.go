@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,15 +168,24 @@ func inspect(t *testing.T, s suite) {
 	if h := state.Holder; h == nil || !h.Own || h.Owner != c.Owner() || h.TTL != holdfast.DefaultTTL || h.Remaining <= 0 || state.Token < lease.Token() {
 		t.Fatalf("Inspect: got %+v with holder %+v", state, state.Holder)
 	}
-	var names []string
-	for name, err := range admin.Of(c).Names(bounded(t), "see") {
-		if err != nil {
+	set := driver.NewScript("set", "return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)")
+	for name, value := range map[string]string{"seen:alone": "client.nonce.60000|other", "foreign": "x"} { // without a fence key
+		if _, err := s.open(t).Eval(bounded(t), driver.Call{Script: set, Keys: []string{s.prefix + name}, Args: []string{value}}); err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, name)
 	}
-	if len(names) != 1 || names[0] != "seen" {
-		t.Fatalf("Names: got %q, want seen", names)
+	for prefix, want := range map[string]string{"see": "seen seen:alone", "for": "foreign", "": ""} {
+		var names []string
+		for name, err := range admin.Of(c).Names(bounded(t), prefix) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != want && prefix != "" || prefix == "" && (slices.Contains(names, "foreign") || !slices.Contains(names, "seen:alone")) {
+			t.Fatalf("Names of %q: got %q, want %q", prefix, got, want)
+		}
 	}
 	release(t, lease)
 }
