@@ -6,7 +6,7 @@ import (
 )
 
 // listing are the keys that show that a name is used: it has a fence key for a day after each
-// lock, the others while somebody holds it or waits for it.
+// lock, the others while it is held or waited for.
 var listing = []string{fencePrefix, queuePrefix, holdersPrefix, wantedPrefix}
 
 // Listing returns a glob pattern for one SCAN that finds every name whose lock key begins with
