@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,5 +71,33 @@ func TestJournalIn(t *testing.T) {
 		b.shows("/jobs", "failed", ">9<")
 		b.shows("/events?what=ended", "exit code 9")
 		b.shows("/lock?name=nightly", "carol", "released")
+	})
+}
+
+// The record of a job is read at another time than its lock: a job that has just ended is not
+// shown as killed, but one that was killed is.
+func TestJobEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		b := on(t, store, &dashboard.Options{Journal: dashboard.JournalIn(store, "")})
+		writer := journal.NewWriter(store, nil)
+		t.Cleanup(func() { writer.Close() })
+		client := newClient(t, store, "carol")
+		lease, err := client.Mutex("nightly").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: lease.Token(), Client: client.ID()})
+		b.shows("/jobs", "nightly", "running")
+		if err := lease.Release(); err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			time.Sleep(50 * time.Millisecond)
+			if _, _, body := b.get("/jobs"); !strings.Contains(body, "running") {
+				t.Fatalf("a job that has just ended:\n%s", body)
+			}
+		}
+		b.shows("/jobs", string(journal.JobNoEnd))
 	})
 }

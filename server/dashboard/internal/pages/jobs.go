@@ -44,17 +44,21 @@ func jobs(v *visit) any {
 	all = slices.DeleteFunc(slices.Clone(all), func(j journal.Job) bool { return !v.fits(j.Name, j.Owner) })
 	page.Pages, all = paged(v, all)
 	for _, j := range all {
-		page.Jobs = append(page.Jobs, jobRow{j, stateOf(j, v.Picture.ByName[j.Name])})
+		page.Jobs = append(page.Jobs, jobRow{j, stateOf(j, v.Picture)})
 	}
 	return page
 }
 
-// stateOf judges as `holdfast jobs` does.
-func stateOf(j journal.Job, l *seen.Lock) chip {
+// stateOf judges as `holdfast jobs` does. The record is read at another time than the locks, so
+// a job that began or ended in between counts as one that runs: it has no missing end.
+func stateOf(j journal.Job, p *seen.Picture) chip {
 	icons := map[journal.JobState][2]string{
 		journal.JobTooLong: {"watch", "bad"}, journal.JobRunning: {"granted", "good"}, journal.JobNoEnd: {"unknown", "bad"},
 		journal.JobFailed: {"trouble", "bad"}, journal.JobLate: {"jobs", "bad"}, journal.JobSkipped: {"watch", "warn"}, journal.JobOK: {"ok", "good"},
 	}
-	state := j.State(l != nil && l.HeldBy(j.Client))
+	l := p.ByName[j.Name]
+	runs := l != nil && l.HeldBy(j.Client) || j.Started.Add(p.Ahead).After(p.At) ||
+		slices.ContainsFunc(p.Past.Holds[j.Name], func(h seen.Hold) bool { return p.At.Sub(h.To) < 4*seen.Interval })
+	state := j.State(runs)
 	return chip{string(state), icons[state][0], icons[state][1]}
 }
