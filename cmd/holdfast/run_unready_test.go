@@ -121,3 +121,19 @@ func TestTakeWithoutAnswer(t *testing.T) {
 	r.wantExit(cli.ExitUnreachable)
 	r.wantSaid(" is not ready: LOADING Redis is loading the dataset in memory: wait until the server has loaded its data; still trying, for ")
 }
+
+// A holder whose server has become a replica says so, too, and keeps its lease if that passes
+// in time.
+func TestHoldOnReplica(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	r := startRun(t, server.url(), note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done", "--ttl", "20s")
+	r.pid("pid")
+	server.do(t, "REPLICAOF", "127.0.0.1", "1") // no master is there, so that the data stays
+	r.says("Redis refuses (READONLY You can't write against a read only replica): use the address of its master, 127.0.0.1:1, or of Sentinels (sentinel://); still trying, for ")
+	r.wantSaid(" more before the lease is lost")
+	server.do(t, "REPLICAOF", "NO", "ONE")
+	r.says("Redis answers again, after ")
+	r.write("stop")
+	r.wantExit(0)
+}
