@@ -241,7 +241,7 @@ var arrows = map[string][]string{
 	"internal/once":         {"driver", "internal/call", "internal/clock", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
 	"internal/channels":     {"internal/channels"},
 	"internal/refused":      {"driver", "internal/refused"},
-	"internal/view":         {"", "admin/...", "driver", "internal/view"},
+	"internal/view":         {"", "admin/...", "driver", "internal/view", "journal"},
 	"internal/ballot":       {"driver", "internal/ballot", "internal/clock", "internal/keyspace", "internal/majority", "internal/memory", "internal/protocol", "internal/script", "internal/tally", "internal/wire"},
 	"internal/machine":      {"driver", "internal/ballot", "internal/clock", "internal/election", "internal/keyspace", "internal/machine", "internal/memory", "internal/protocol", "internal/script", "internal/tokens", "internal/wire"},
 	"internal/majority":     {"internal/majority"},

@@ -51,7 +51,7 @@ func TestRoles(t *testing.T) {
 			least        auth.Role
 		}{
 			{"GET", "/healthz", nil, auth.Anonymous}, {"GET", "/readyz", nil, auth.Anonymous}, {"GET", "/openapi.json", nil, auth.Anonymous},
-			{"GET", "/v1/locks", nil, auth.Viewer}, {"GET", "/v1/locks/n", nil, auth.Viewer}, {"GET", "/readyz?verbose", nil, auth.Viewer},
+			{"GET", "/v1/locks", nil, auth.Viewer}, {"GET", "/v1/locks/n", nil, auth.Viewer}, {"GET", "/v1/jobs", nil, auth.Viewer}, {"GET", "/v1/history", nil, auth.Viewer}, {"GET", "/readyz?verbose", nil, auth.Viewer},
 			{"POST", "/v1/leases", m{"name": "n"}, auth.User}, {"POST", "/v1/leases/stream", m{}, auth.User}, {"GET", "/v1/lease", nil, auth.User},
 			{"PUT", "/v1/lease", nil, auth.User}, {"DELETE", "/v1/lease", nil, auth.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, auth.User},
 			{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, auth.User}, {"UNLOCK", "/v1/terraform/tf", nil, auth.Admin},

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
 	"github.com/holdfast-go/holdfast/server/internal/limit"
+	"github.com/holdfast-go/holdfast/server/internal/past"
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 	"github.com/holdfast-go/holdfast/server/internal/terraform"
 )
@@ -37,6 +38,9 @@ func routes(a *API, leases *lease.Leases) {
 	unlock := action{auth.User, true, tf.Unlock, false}
 	a.route("/v1/locks", map[string]action{"GET": {auth.Viewer, false, names.List, false}})
 	a.route("/v1/locks/{name...}", map[string]action{"GET": {auth.Viewer, false, names.Show, false}})
+	journal := past.New(names.Admin, leases.Store)
+	a.route("/v1/history", map[string]action{"GET": {auth.Viewer, false, journal.History, false}})
+	a.route("/v1/jobs", map[string]action{"GET": {auth.Viewer, false, journal.Jobs, false}})
 	a.route("/v1/leases", map[string]action{"POST": {auth.User, true, byRequest.Acquire, true}})
 	a.route("/v1/leases/stream", map[string]action{"POST": {auth.User, true, a.streams.Serve, true}})
 	a.route("/v1/lease", map[string]action{

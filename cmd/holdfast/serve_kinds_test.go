@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +50,46 @@ func TestServeKindsAsDocumented(t *testing.T) {
 		}
 		if _, got := s.ask("GET", "/v1/locks/"+lease.Name, ""); got["state"] != "free" {
 			t.Errorf("%s is not free after its release: %v", lease.Name, got)
+		}
+	}
+}
+
+// The commands with curl that docs/http.md shows for jobs and history, on a real Redis: they print what
+// 'holdfast jobs' and 'holdfast history' print.
+func TestServePastAsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "http.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	redis := startRedis(t)
+	s := startServe(t, redis.url())
+	if err := exec.CommandContext(t.Context(), "holdfast", "run", "--redis", redis.url(), "nightly", "--", "false").Run(); err == nil {
+		t.Fatal("run: exit code 0, want that of the command")
+	}
+	shown := regexp.MustCompile(`(?m)^\$ (curl -fsS 'http://127\.0\.0\.1:7420/v1/(jobs|history)\?.*')$`).FindAllStringSubmatch(string(page), -1)
+	if len(shown) != 2 {
+		t.Fatalf("docs/http.md shows %d commands, want 2", len(shown))
+	}
+	for _, command := range shown {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command[1], "http://127.0.0.1:7420", s.url)).Output()
+		var answer map[string][]map[string]any
+		if err != nil || json.Unmarshal(out, &answer) != nil || len(answer) != 1 {
+			t.Fatalf("%s: %v, %s", command[1], err, out)
+		}
+		args := map[string][]string{"jobs": {"jobs", "--problems"}, "history": {"history", "nightly"}}[command[2]]
+		printed, _ := exec.CommandContext(t.Context(), "holdfast", append(args, "--redis", redis.url(), "-o", "json")...).Output() // 1: there are problems
+		var want []map[string]any
+		if err := json.Unmarshal(printed, &want); err != nil || len(want) == 0 {
+			t.Fatalf("holdfast %s: %v, %s", command[2], err, printed)
+		}
+		for _, got := range answer {
+			for _, v := range append(got, want...) {
+				delete(v, "now") // it differs between two requests
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %v, and holdfast %s prints %v", command[1], got, command[2], want)
+			}
 		}
 	}
 }

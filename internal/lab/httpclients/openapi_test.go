@@ -20,6 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
 )
@@ -166,6 +167,8 @@ const tfInfo = `{"ID":"1","Operation":"OperationTypeApply","Info":"","Who":"ann"
 var (
 	opList            = operation{"GET", "/v1/locks", "/v1/locks", "", false}
 	opShow            = operation{"GET", "/v1/locks/{name}", "/v1/locks/n", "", false}
+	opHistory         = operation{"GET", "/v1/history", "/v1/history?name=n&prefix=n&since=1h&limit=5", "", false}
+	opJobs            = operation{"GET", "/v1/jobs", "/v1/jobs?prefix=n&limit=5&problems=false", "", false}
 	opAcquire         = operation{"POST", "/v1/leases", "/v1/leases", `{"name":"n","ttl":"1m","wait":"0s","owner":"me"}`, false}
 	opStream          = operation{"POST", "/v1/leases/stream", "/v1/leases/stream", `{"name":"n"}`, false}
 	opCheck           = operation{"GET", "/v1/lease", "/v1/lease", "", true}
@@ -180,7 +183,7 @@ var (
 	opReady           = operation{"GET", "/readyz", "/readyz", "", false}
 	opReadyVerbose    = operation{"GET", "/readyz", "/readyz?verbose", "", false}
 
-	operations = []operation{opList, opShow, opAcquire, opStream, opCheck, opRenew, opRelease, opRevoke, opSteal, opTerraformLock, opTerraformUnlock}
+	operations = []operation{opList, opShow, opHistory, opJobs, opAcquire, opStream, opCheck, opRenew, opRelease, opRevoke, opSteal, opTerraformLock, opTerraformUnlock}
 )
 
 func (o operation) with(body string) operation {
@@ -206,6 +209,7 @@ func (d *described) play(client *holdfast.Client, tokens map[auth.Role]string) {
 	d.ask(opStream)
 	d.ask(opList)
 	d.ask(opShow)
+	d.past(client)
 	for _, o := range []operation{opCheck, opRenew, opRelease, opCheck, opRenew, opRelease} {
 		d.ask(o, "Holdfast-Lease", text)
 	}
@@ -240,6 +244,29 @@ func (d *described) play(client *holdfast.Client, tokens map[auth.Role]string) {
 	}
 	for _, o := range []operation{opDescribe, opHealthy, opReady, opReadyVerbose} {
 		d.ask(o)
+	}
+}
+
+// past goes through what the journal knows.
+func (d *described) past(client *holdfast.Client) {
+	d.t.Helper()
+	writer := journal.NewWriter(client.Store(), &journal.Options{Owner: "test"})
+	for _, e := range []journal.Entry{{Event: journal.Granted, Token: 7}, {Event: journal.Started}, {Event: journal.Ended, Code: 3}, {Event: journal.Released, Token: 7}} {
+		e.Name, e.Owner = "n", "test"
+		writer.Note(e)
+	}
+	if err := writer.Close(); err != nil {
+		d.t.Error(err)
+	}
+	_, history := d.ask(opHistory)
+	_, jobs := d.ask(opJobs)
+	for field, body := range map[string]map[string]any{"entries": history, "jobs": jobs} {
+		if list, _ := body[field].([]any); len(list) == 0 {
+			d.t.Errorf("%s: got %v, want some", field, body)
+		}
+	}
+	for _, path := range []string{opHistory.path, opJobs.path} {
+		d.ask(operation{"GET", path, path + "?limit=x", "", false})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/inspect"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
@@ -104,13 +103,13 @@ type reportJSON struct {
 }
 
 type auditFindingJSON struct {
-	Rule  string             `json:"rule"`
-	Text  string             `json:"text"`
-	Name  string             `json:"name"`
-	First inspect.EntryJSON  `json:"first"`
-	End   *inspect.EntryJSON `json:"end,omitempty"`
-	Then  inspect.EntryJSON  `json:"then"`
-	ByMS  float64            `json:"by_ms"`
+	Rule  string      `json:"rule"`
+	Text  string      `json:"text"`
+	Name  string      `json:"name"`
+	First view.Entry  `json:"first"`
+	End   *view.Entry `json:"end,omitempty"`
+	Then  view.Entry  `json:"then"`
+	ByMS  float64     `json:"by_ms"`
 }
 
 type holeJSON struct {
@@ -122,9 +121,9 @@ type holeJSON struct {
 }
 
 type unendedJSON struct {
-	Lease inspect.EntryJSON `json:"lease"`
-	Next  inspect.EntryJSON `json:"next"`
-	GapMS float64           `json:"gap_ms"`
+	Lease view.Entry `json:"lease"`
+	Next  view.Entry `json:"next"`
+	GapMS float64    `json:"gap_ms"`
 }
 
 func newReportJSON(r *journal.Report) reportJSON {
@@ -137,9 +136,9 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.From, out.To = new(r.From.UTC()), new(r.To.UTC())
 	}
 	for _, f := range r.Findings {
-		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: inspect.NewEntryJSON(f.First), Then: inspect.NewEntryJSON(f.Then), ByMS: console.Milliseconds(f.By)}
+		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: view.NewEntry(f.First), Then: view.NewEntry(f.Then), ByMS: console.Milliseconds(f.By)}
 		if f.End != nil {
-			j.End = new(inspect.NewEntryJSON(*f.End))
+			j.End = new(view.NewEntry(*f.End))
 		}
 		out.Findings = append(out.Findings, j)
 	}
@@ -147,7 +146,7 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Reported})
 	}
 	for _, u := range r.Unended {
-		out.Unended = append(out.Unended, unendedJSON{inspect.NewEntryJSON(u.Lease), inspect.NewEntryJSON(u.Next), console.Milliseconds(u.Gap)})
+		out.Unended = append(out.Unended, unendedJSON{view.NewEntry(u.Lease), view.NewEntry(u.Next), console.Milliseconds(u.Gap)})
 	}
 	return out
 }

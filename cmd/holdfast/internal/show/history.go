@@ -43,7 +43,7 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 		q.Since = time.Now().Add(-since)
 	}
 	var page story
-	entries := []inspect.EntryJSON{}
+	entries := []view.Entry{}
 	for e, err := range journal.Read(ctx, store, q) {
 		switch {
 		case errors.Is(err, journal.ErrEntry):
@@ -53,7 +53,7 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 			return err
 		case a.Output == "json":
 			if e.Name == name {
-				entries = append(entries, inspect.NewEntryJSON(e))
+				entries = append(entries, view.NewEntry(e))
 			}
 		default:
 			page.take(e)
@@ -204,7 +204,7 @@ func watch(ctx context.Context, a *cli.App, store driver.Store, prefix string) e
 
 func printEntry(a *cli.App, e journal.Entry) error {
 	if a.Output == "json" {
-		return console.PrintJSONLine(a.Stdout, inspect.NewEntryJSON(e))
+		return console.PrintJSONLine(a.Stdout, view.NewEntry(e))
 	}
 	_, err := fmt.Fprintf(a.Stdout, "%s  %s\n", console.Stamp(e.At), view.Text(inspect.EntryText(e))) // any writer of the journal can put any cause there
 	return err

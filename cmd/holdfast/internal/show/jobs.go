@@ -2,13 +2,10 @@ package show
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -53,47 +50,25 @@ func forget(ctx context.Context, a *cli.App, client *connect.Session, name strin
 	return nil
 }
 
-// jobJSON is a job as -o json prints it. Its names are promised.
-type jobJSON struct {
-	Name      string     `json:"name"`
-	State     string     `json:"state"`
-	Owner     string     `json:"owner"`
-	Now       time.Time  `json:"now"`
-	Tried     *time.Time `json:"tried"`
-	Started   *time.Time `json:"started"`
-	Succeeded *time.Time `json:"succeeded"`
-	Ended     *time.Time `json:"ended"`
-	Code      int        `json:"code"`
-	TookMS    int64      `json:"took_ms"`
-	Skipped   int        `json:"skipped"`
-	EveryMS   int64      `json:"every_ms"`
-	Due       *time.Time `json:"due"`
-	UsualMS   int64      `json:"usual_ms"`
-	LimitMS   int64      `json:"limit_ms"`
-}
-
 func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix string, problems bool) error {
-	all, err := judgedJobs(ctx, a, client, prefix)
+	all, err := view.Jobs(ctx, client.Admin, prefix)
 	if err != nil {
 		return err
 	}
 	known := len(all)
 	if problems {
-		all = slices.DeleteFunc(all, func(j judged) bool { return !j.state.Problem() })
+		all = slices.DeleteFunc(all, func(j view.JudgedJob) bool { return !j.State.Problem() })
 	}
 	page := a.Page()
-	out := make([]jobJSON, len(all))
+	out := make([]view.Job, len(all))
 	rows := [][]string{{"NAME", "STATE", "SUCCEEDED", "STARTED", "TOOK", "CODE", "SKIPPED", "OWNER"}}
 	for i, j := range all {
-		out[i] = jobJSON{
-			j.Name, string(j.state), j.Owner, j.Now.UTC(), console.TimeOrNull(j.Tried), console.TimeOrNull(j.Started), console.TimeOrNull(j.Succeeded), console.TimeOrNull(j.Ended),
-			j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(), console.TimeOrNull(j.Due), j.Usual.Milliseconds(), j.Limit.Milliseconds(),
-		}
+		out[i] = view.NewJob(j)
 		took, code := "-", "-"
 		if !j.Ended.IsZero() {
 			took, code = console.Shortly(j.Took), fmt.Sprint(j.Code)
 		}
-		rows = append(rows, []string{view.Text(j.Name), page.Paint(jobColour(j.state), string(j.state)), console.Since(j.Now, j.Succeeded), console.Since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
+		rows = append(rows, []string{view.Text(j.Name), page.Paint(jobColour(j.State), string(j.State)), console.Since(j.Now, j.Succeeded), console.Since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
 	}
 	switch {
 	case a.Output != "json" && known == 0 && prefix != "":
@@ -120,55 +95,4 @@ func jobColour(s journal.JobState) string {
 		return console.Warn
 	}
 	return ""
-}
-
-// judged is a job with its state.
-type judged struct {
-	journal.Job
-	state journal.JobState
-}
-
-// settling is how long a process may take from the release of its lock to the note of its end.
-const settling = 250 * time.Millisecond
-
-// judgedJobs are the jobs that begin with prefix. If one seems to have no end, it may be about to
-// be noted, so all are read again.
-func judgedJobs(ctx context.Context, a *cli.App, client *connect.Session, prefix string) ([]judged, error) {
-	for again := false; ; again = true {
-		all, err := journal.Jobs(ctx, client.Store, a.Prefix)
-		if err != nil {
-			return nil, err
-		}
-		out, unclear := make([]judged, 0, len(all)), false
-		for _, j := range all {
-			if !strings.HasPrefix(j.Name, prefix) {
-				continue
-			}
-			runs, err := stillRuns(ctx, client, &j)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, judged{j, j.State(runs)})
-			unclear = unclear || j.Unended() && !runs
-		}
-		if !unclear || again || !cli.Sleep(ctx, settling) {
-			return out, ctx.Err()
-		}
-	}
-}
-
-// stillRuns reports whether the Client that started the job holds its lock. A lock that cannot be
-// read, because its key is something else by now, has no holder.
-func stillRuns(ctx context.Context, client *connect.Session, j *journal.Job) (bool, error) {
-	if !j.Unended() {
-		return false, nil
-	}
-	state, err := client.Admin.Inspect(ctx, j.Name)
-	switch {
-	case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
-		return false, err
-	case err != nil:
-		return false, nil
-	}
-	return state.HeldBy(j.Client), nil
 }
