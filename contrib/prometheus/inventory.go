@@ -2,6 +2,7 @@ package holdfastprom
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ type Inventory struct {
 	options InventoryOptions
 
 	mu      sync.Mutex // guards the rest
-	running chan struct{}
+	running *round     // nil: none
 	began   time.Time
 	shown   *figures // the newest that succeeded; nil: none
 	up      bool     // the newest survey succeeded
@@ -141,33 +142,63 @@ func figuresOf(s *diagnose.Report, at time.Time) *figures {
 	return f
 }
 
-// refresh begins a survey if one is due, and waits a while for the one that runs.
-func (i *Inventory) refresh() {
+// round is one survey. When done is closed, it has a report or an error.
+type round struct {
+	done   chan struct{}
+	report *diagnose.Report
+	err    error
+}
+
+// Survey makes a survey, or joins the one that runs, and returns its report. Scrapes get
+// figures of the same survey, so a program that also needs the names does not scan
+// twice. It fails if there are more than InventoryOptions.MaxNames names.
+func (i *Inventory) Survey(ctx context.Context) (*diagnose.Report, error) {
+	r := i.join(0)
+	select {
+	case <-r.done:
+		return r.report, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// join returns the survey that runs. It begins one if the newest began as long ago as age;
+// else there may be none: nil.
+func (i *Inventory) join(age time.Duration) *round {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	now := time.Now()
-	if i.running == nil && (i.began.IsZero() || now.Sub(i.began) >= i.options.Every) {
-		i.running, i.began = make(chan struct{}), now
+	if i.running == nil && (i.began.IsZero() || now.Sub(i.began) >= age) {
+		i.running, i.began = &round{done: make(chan struct{})}, now
 		go i.survey(i.running, now)
 	}
-	running := i.running
-	i.mu.Unlock()
-	if running == nil {
+	return i.running
+}
+
+// refresh begins a survey if one is due, and waits a while for the one that runs.
+func (i *Inventory) refresh() {
+	r := i.join(i.options.Every)
+	if r == nil {
 		return
 	}
 	patience := time.NewTimer(i.options.Wait)
 	defer patience.Stop()
 	select {
-	case <-running:
+	case <-r.done:
 	case <-patience.C:
 	}
 }
 
-// survey takes new figures. It ends within Limit.
-func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
-	defer close(done)
+// survey takes new figures. It ends within Timeout.
+func (i *Inventory) survey(r *round, began time.Time) {
+	defer close(r.done)
 	ctx, cancel := context.WithTimeout(context.Background(), i.options.Timeout)
 	defer cancel()
 	report, capped, err := i.report(ctx)
+	r.report, r.err = report, err
+	if capped {
+		r.err = fmt.Errorf("holdfastprom: more than %d names: nothing is surveyed", i.options.MaxNames)
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.running, i.took = nil, time.Since(began)

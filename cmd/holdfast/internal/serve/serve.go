@@ -42,6 +42,7 @@ type serveFlags struct {
 	cert, key       string
 	maxConnections  int
 	options         server.Options
+	notify          notifyFlags
 	tokensWereAsked bool
 	silent          bool
 }
@@ -69,6 +70,7 @@ func Command(a *cli.App) *cobra.Command {
 	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "time for streams to close when the server ends")
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
 	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
+	f.notify.add(flags)
 	take.JournalFlag(flags, &f.silent)
 	flags.StringVar(&f.admin, "admin-listen", "", "loopback `ADDRESS` for profiles of this process (pprof)")
 	cmd.AddCommand(serveTokenCommand(a))

@@ -1,0 +1,103 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+)
+
+const (
+	keep    = 7 * 24 * time.Hour // without a leader
+	ofACall = 5 * time.Second
+)
+
+// record is what was posted, in a hash of Redis. A field is the name of a problem that is open.
+// Each write says what its leader posted, so a write that is late or runs twice is true.
+type record struct {
+	client  *holdfast.Client
+	unsaved map[string]string // fields to set; "": to delete
+}
+
+func newRecord(client *holdfast.Client) *record {
+	return &record{client, map[string]string{}}
+}
+
+// noteScript sets and deletes fields, and returns the hash.
+//
+//	KEYS[1]  the hash
+//	ARGV     its expiry in ms, then pairs of field and value; the value "" deletes the field
+var noteScript = driver.NewScript("notified", `
+for i = 2, #ARGV, 2 do
+	if ARGV[i + 1] == '' then
+		redis.call('hdel', KEYS[1], ARGV[i])
+	else
+		redis.call('hset', KEYS[1], ARGV[i], ARGV[i + 1])
+	end
+end
+redis.call('pexpire', KEYS[1], ARGV[1])
+return redis.call('hgetall', KEYS[1])
+`)
+
+// note remembers what was posted, for save.
+func (r *record) note(posted []change) {
+	for _, c := range posted {
+		r.unsaved[c.Name] = ""
+		if !c.ended {
+			value, _ := json.Marshal(open{c.Code, c.Since}) // of two texts
+			r.unsaved[c.Name] = string(value)
+		}
+	}
+}
+
+// save writes what is not saved, and returns all that is open. If Redis refuses the write, for
+// example because its memory is full, the next save repeats it; what is returned has it.
+func (r *record) save(ctx context.Context) (posted map[string]open, err error) {
+	fields, err := r.write(ctx, r.unsaved)
+	switch {
+	case err == nil:
+		clear(r.unsaved)
+	case len(r.unsaved) > 0:
+		if fields, err = r.write(ctx, nil); err != nil {
+			return nil, err
+		}
+		maps.Copy(fields, r.unsaved)
+	default:
+		return nil, err
+	}
+	posted = make(map[string]open, len(fields))
+	for name, value := range fields {
+		var o open
+		if value == "" {
+			continue
+		}
+		_ = json.Unmarshal([]byte(value), &o) // else it is open with no code, and ends
+		posted[name] = o
+	}
+	return posted, nil
+}
+
+func (r *record) write(ctx context.Context, changed map[string]string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, ofACall)
+	defer cancel()
+	args := []string{fmt.Sprint(keep.Milliseconds())}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		args = append(args, name, changed[name])
+	}
+	reply, err := r.client.Store().Eval(ctx, driver.Call{Script: noteScript, Keys: []string{"holdfast/notified:" + r.client.Prefix()}, Args: args})
+	if err != nil {
+		return nil, err
+	}
+	fields := make(map[string]string, len(reply)/2)
+	for pair := range slices.Chunk(reply, 2) {
+		if len(pair) == 2 {
+			fields[pair[0]] = pair[1]
+		}
+	}
+	return fields, nil
+}
