@@ -56,7 +56,7 @@ func messageOf(changes []change, source string, at time.Time) *Message {
 		p := m.Ended[0]
 		m.Text = fmt.Sprintf("%s has no problem any more: %s lasted %v", p.Name, p.Code, at.Sub(p.Since).Round(time.Second))
 	default:
-		m.Text = fmt.Sprintf("%d problems began%s, %d ended%s", began, named(m.Began, began), ended, named(m.Ended, ended))
+		m.Text = strings.Trim(sum("began", m.Began, began)+"; "+sum("ended", m.Ended, ended), "; ")
 	}
 	if source != "" {
 		m.Text += " [" + source + "]"
@@ -65,8 +65,8 @@ func messageOf(changes []change, source string, at time.Time) *Message {
 	return m
 }
 
-// named lists the names of a sum.
-func named(list []Problem, all int) string {
+// sum counts and lists what happened to several names.
+func sum(what string, list []Problem, all int) string {
 	if all == 0 {
 		return ""
 	}
@@ -77,7 +77,7 @@ func named(list []Problem, all int) string {
 	if more := all - len(list); more > 0 {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
-	return ": " + strings.Join(words, ", ")
+	return fmt.Sprintf("problems that %s: %d: %s", what, all, strings.Join(words, ", "))
 }
 
 // slackText escapes what Slack would act on, such as <!channel>.

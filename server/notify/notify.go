@@ -59,9 +59,6 @@ type Options struct {
 	// URL is where posts go: http or https. It is a secret, and never logged.
 	URL string
 
-	// Survey surveys all names. It is called by the leader only. Required.
-	Survey func(ctx context.Context) (*diagnose.Report, error)
-
 	// Format is the shape of a post. Default: JSON.
 	Format Format
 
@@ -85,16 +82,17 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Notifier posts problems while it leads. Make it with [New].
+// Notifier posts problems while its process leads. Make it with [New].
 type Notifier struct {
-	client  *holdfast.Client
 	options Options
 	poster  *poster
-	record  *record
 }
 
-// New makes a Notifier of the names of a Client. An error never has the URL.
-func New(client *holdfast.Client, options *Options) (*Notifier, error) {
+// Survey returns the problems of all names. Only the leader calls it.
+type Survey func(ctx context.Context) (*diagnose.Report, error)
+
+// New makes a Notifier. An error never has the URL.
+func New(options *Options) (*Notifier, error) {
 	o := *options
 	o.Format, o.PerMinute = cmp.Or(o.Format, JSON), cmp.Or(o.PerMinute, 10)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
@@ -110,13 +108,19 @@ func New(client *holdfast.Client, options *Options) (*Notifier, error) {
 	case o.PerMinute < 1:
 		return nil, errors.New("the limit must be 1 post per minute or more")
 	}
-	return &Notifier{client, o, newPoster(&o), newRecord(client)}, nil
+	return &Notifier{o, newPoster(&o)}, nil
 }
 
-// Run campaigns, and posts while it leads. It returns when ctx ends.
-func (n *Notifier) Run(ctx context.Context) {
+// Run campaigns as a Client, and posts while it leads. It returns when ctx ends.
+func (n *Notifier) Run(ctx context.Context, client *holdfast.Client, survey Survey) {
+	lead := func(ctx context.Context, _ *holdfast.Lease) error {
+		t := term{Notifier: n, survey: survey, record: record{client, map[string]string{}}}
+		for sleep(ctx, max(interval, share*t.round(ctx))) {
+		}
+		return nil
+	}
 	for {
-		err := holdfast.Lead(ctx, n.client.Election(Election), "", n.lead)
+		err := holdfast.Lead(ctx, client.Election(Election), "", lead)
 		if ctx.Err() != nil {
 			return
 		}
@@ -127,30 +131,21 @@ func (n *Notifier) Run(ctx context.Context) {
 	}
 }
 
-// lead surveys and posts until ctx ends.
-func (n *Notifier) lead(ctx context.Context, _ *holdfast.Lease) error {
-	t := term{Notifier: n}
-	for {
-		pause := max(interval, share*t.round(ctx))
-		if !sleep(ctx, pause) {
-			return nil
-		}
-	}
-}
-
 // term is a Notifier that leads.
 type term struct {
 	*Notifier
-	watch watch
-	sent  window
-	after time.Time // the earliest time of the next post
-	ill   bool      // the newest survey or record failed, which was logged
+	survey Survey
+	record record
+	watch  watch
+	sent   window
+	after  time.Time // the earliest time of the next post
+	ill    bool      // the newest survey or record failed, which was logged
 }
 
 // round posts what is due. It returns how long its survey took.
 func (t *term) round(ctx context.Context) (took time.Duration) {
 	began := time.Now()
-	report, err := t.options.Survey(ctx)
+	report, err := t.survey(ctx)
 	took = time.Since(began)
 	var posted map[string]open
 	if err == nil {

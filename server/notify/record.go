@@ -24,10 +24,6 @@ type record struct {
 	unsaved map[string]string // fields to set; "": to delete
 }
 
-func newRecord(client *holdfast.Client) *record {
-	return &record{client, map[string]string{}}
-}
-
 // noteScript sets and deletes fields, and returns the hash.
 //
 //	KEYS[1]  the hash

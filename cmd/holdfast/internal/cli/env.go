@@ -24,7 +24,7 @@ var Settings = []string{
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "every", "at", "value", "reason", "note", "no-details", "no-journal",
 	"status-file", "lease-file", "duration", "interval", "sort",
 	"listen", "tokens", "tls-cert", "tls-key", "base-path", "read-only", "max-ttl", "max-wait", "terraform-ttl",
-	"max-streams", "max-connections",
+	"max-streams", "max-connections", "notify", "notify-file", "notify-format", "notify-limit",
 }
 
 // ofOneLease are those that speak of one lease: within a command that has it, they are
@@ -33,7 +33,7 @@ var ofOneLease = []string{"owner", "value", "status-file"}
 
 // rivals are flags that exclude each other: one on the command line counts more than
 // the other's variable.
-var rivals = map[string]string{"wait": "no-wait", "no-wait": "wait"}
+var rivals = map[string]string{"wait": "no-wait", "no-wait": "wait", "notify": "notify-file", "notify-file": "notify"}
 
 func variableOf(flag string) string {
 	if flag == "redis" {

@@ -3,12 +3,12 @@ package serve
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
-	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/server/notify"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -28,51 +28,59 @@ func (f *notifyFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.limit, "notify-limit", 10, "`N` posts at most in a minute; the last one sums up the rest")
 }
 
-// check refuses contradictions, and reads the URL from its file.
-func (f *notifyFlags) check(a *cli.App) error {
-	switch {
-	case f.url != "" && f.file != "":
-		return cli.Usagef("--notify and --notify-file: want one of them")
-	case f.limit < 1:
-		return cli.Usagef("--notify-limit must be 1 or more")
-	case f.file == "":
-		return nil
-	}
-	text, err := os.ReadFile(f.file)
-	if err != nil {
-		return cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %w", a.Called("notify-file"), err))
-	}
-	if f.url = strings.TrimSpace(string(text)); f.url == "" {
-		return cli.Exit(cli.ExitConfig, fmt.Errorf("%s %s: it is empty: want a URL", a.Called("notify-file"), f.file))
-	}
-	return nil
+// notifications post problems, and count what becomes of the posts.
+type notifications struct {
+	notifier *notify.Notifier // nil: nothing is posted
+	results  *prometheus.CounterVec
 }
 
-// begin posts problems in the background until end is called. Without a URL it does nothing.
-func (f *serveFlags) beginNotify(ctx context.Context, a *cli.App, client *holdfast.Client, inventory *holdfastprom.Inventory, registry prometheus.Registerer) (end func(), err error) {
-	if f.notify.url == "" {
-		return func() {}, nil
-	}
-	results := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "holdfast_notifications_total", Help: "Tries to post a notification, by their result.",
-	}, []string{"result"})
+// open reads the URL from its file, and checks all that was said.
+func (f *notifyFlags) open(a *cli.App, logger *slog.Logger) (*notifications, error) {
+	n := &notifications{results: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "holdfast_notifications_total", Help: "Tries to post a notification, by result.",
+	}, []string{"result"})}
 	for _, r := range notify.Results() {
-		results.WithLabelValues(string(r))
+		n.results.WithLabelValues(string(r))
 	}
-	registry.MustRegister(results)
-	n, err := notify.New(client, &notify.Options{
-		URL: f.notify.url, Format: notify.Format(f.notify.format), PerMinute: f.notify.limit,
-		Survey: inventory.Survey, Source: cli.PublicURL(a.RedisURL), Logger: f.options.Logger,
-		Count: func(r notify.Result) { results.WithLabelValues(string(r)).Inc() },
-	})
-	if err != nil {
-		return nil, cli.Usagef("--notify: %v", err)
+	o := &notify.Options{
+		URL: f.url, Format: notify.Format(f.format), PerMinute: f.limit, Source: cli.PublicURL(a.RedisURL),
+		Count: func(r notify.Result) { n.results.WithLabelValues(string(r)).Inc() }, Logger: logger,
+	}
+	switch {
+	case f.url != "" && f.file != "":
+		return nil, cli.Usagef("--notify and --notify-file: want one of them")
+	case f.limit < 1:
+		return nil, cli.Usagef("--notify-limit must be 1 or more")
+	case f.file != "":
+		text, err := os.ReadFile(f.file)
+		if err != nil {
+			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %w", a.Called("notify-file"), err))
+		}
+		o.URL = strings.TrimSpace(string(text))
+	case f.url == "":
+		return n, nil
+	}
+	var err error
+	n.notifier, err = notify.New(o)
+	switch {
+	case err != nil && f.file != "":
+		return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s %s: %w", a.Called("notify-file"), f.file, err))
+	case err != nil:
+		return nil, cli.Usagef("%s: %v", a.Called("notify"), err)
+	}
+	return n, nil
+}
+
+// begin posts problems in the background until end is called.
+func (n *notifications) begin(ctx context.Context, client *holdfast.Client, survey notify.Survey) (end func()) {
+	if n.notifier == nil {
+		return func() {}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		n.Run(ctx)
+		n.notifier.Run(ctx, client, survey)
 	}()
-	return func() { stop(); <-ended }, nil
+	return func() { stop(); <-ended }
 }

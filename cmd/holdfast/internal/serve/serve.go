@@ -89,6 +89,10 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
+	posts, err := f.notify.open(a, f.options.Logger)
+	if err != nil {
+		return err
+	}
 	metrics := holdfastprom.New(nil)
 	log := &take.JobLog{A: a, Silent: f.silent}
 	var seen driver.Store // for the journal, not counted
@@ -103,7 +107,8 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer client.Close()
-	f.options.Metrics = f.metricsOf(metrics, client.Client, seen, a.Prefix)
+	inventory := holdfastprom.NewInventory(admin.Of(client.Client), nil)
+	f.options.Metrics = f.metricsOf(metrics, client.Client, seen, a.Prefix, inventory, posts.results)
 	if f.options.Pages, err = f.pagesOf(client.Client, seen, a.Prefix); err != nil {
 		return err
 	}
@@ -121,18 +126,8 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer endAdmin()
-	web := server.NewServer(api)
-	web.TLSConfig = &tls.Config{Certificates: pairs}
-	web.ErrorLog = slog.NewLogLogger(a.Logger(a.Level()), slog.LevelDebug)
-	failed := make(chan error, 1)
-	go func() {
-		limited := server.LimitListener(listener, f.maxConnections)
-		if f.cert != "" {
-			failed <- web.ServeTLS(limited, "", "")
-		} else {
-			failed <- web.Serve(limited)
-		}
-	}()
+	defer posts.begin(ctx, client.Client, inventory.Survey)()
+	web, failed := f.startWeb(a, api, listener, pairs)
 	if err := announce(a, listener.Addr(), f); err != nil {
 		return errors.Join(err, web.Close())
 	}
@@ -143,6 +138,23 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	}
 	stop() // a second ctrl-C ends it at once
 	return endServing(a, api, web, f.options.Grace)
+}
+
+// startWeb serves the API at a listener until the server ends, and returns its error then.
+func (f *serveFlags) startWeb(a *cli.App, api *server.API, listener net.Listener, pairs []tls.Certificate) (*http.Server, <-chan error) {
+	web := server.NewServer(api)
+	web.TLSConfig = &tls.Config{Certificates: pairs}
+	web.ErrorLog = slog.NewLogLogger(a.Logger(a.Level()), slog.LevelDebug)
+	failed := make(chan error, 1)
+	go func() {
+		limited := server.LimitListener(listener, f.maxConnections)
+		if pairs != nil {
+			failed <- web.ServeTLS(limited, "", "")
+		} else {
+			failed <- web.Serve(limited)
+		}
+	}()
+	return web, failed
 }
 
 // serveFiles reads the files that flags name, before anything is begun: the tokens into
@@ -258,11 +270,11 @@ func onlyAdmins(r *http.Request, _ dashboard.Action) error {
 
 // metricsOf serves what a Client does and sees: its own locks, the inventory of Redis, jobs, and
 // this process. A registry of its own, so that nothing registers itself there unasked.
-func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Client, store driver.Store, prefix string) http.Handler {
+func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Client, store driver.Store, prefix string, more ...prometheus.Collector) http.Handler {
 	own.Watch(client)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(own, holdfastprom.NewInventory(admin.Of(client), nil),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(more...)
 	if !f.silent {
 		registry.MustRegister(holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Prefix: prefix}))
 	}
