@@ -156,7 +156,7 @@ func (t *term) round(ctx context.Context) (took time.Duration) {
 	}
 	if err != nil {
 		if !t.ill {
-			t.options.Logger.Warn("holdfast: nothing is posted while names cannot be surveyed", "error", err)
+			t.options.Logger.Warn("holdfast: nothing is posted: the survey or its record in Redis failed; trying again", "error", err)
 		}
 		t.ill = true
 		return took
