@@ -32,7 +32,7 @@ func init() {
 		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},
 		{name: "doctor", rooms: []string{"console", "cli", "connect"}, ours: []string{"admin/doctor"}},
 		{name: "bench", rooms: []string{"console", "cli", "connect"}},
-		{name: "serve", rooms: []string{"console", "cli", "help", "connect", "take"}, ours: []string{"server", "server/auth", "server/dashboard", "contrib/prometheus"}},
+		{name: "serve", rooms: []string{"console", "cli", "help", "connect", "take"}, ours: []string{"server", "server/auth", "server/dashboard", "server/notify", "contrib/prometheus"}},
 		{name: "dev", rooms: []string{"cli"}, ours: []string{"embedded"}},
 		{name: "demo", rooms: []string{"console", "cli", "connect", "dev"}, ours: []string{"embedded", "rueidisstore"}},
 	} {

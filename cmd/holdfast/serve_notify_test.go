@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/holdfast-go/holdfast/server/notify"
 )
 
 // receiver is a web server that gets posts. The first of them may fail.
@@ -60,15 +58,15 @@ func (r *receiver) got() []string {
 func (r *receiver) changes(t *testing.T) (all []string) {
 	t.Helper()
 	for _, post := range r.got() {
-		var m notify.Message
+		var m struct{ Began, Ended []struct{ Name, Code string } }
 		if err := json.Unmarshal([]byte(post), &m); err != nil {
 			t.Fatalf("%s: %v", post, err)
 		}
 		for _, p := range m.Began {
-			all = append(all, "+"+p.Name+" "+string(p.Code))
+			all = append(all, "+"+p.Name+" "+p.Code)
 		}
 		for _, p := range m.Ended {
-			all = append(all, "-"+p.Name+" "+string(p.Code))
+			all = append(all, "-"+p.Name+" "+p.Code)
 		}
 	}
 	slices.Sort(all)
@@ -102,7 +100,7 @@ func TestServeNotifies(t *testing.T) {
 	redis, to := startRedis(t), startReceiver(t, 0)
 	first := startServe(t, redis.url(), "--notify", to.url)
 	until(t, "the first leads", func() bool {
-		_, answer := first.ask("GET", "/v1/locks/"+notify.Election, "")
+		_, answer := first.ask("GET", "/v1/locks/holdfast-notify", "")
 		return answer["held"] == true
 	})
 	second := startServe(t, redis.url(), "--notify", to.url)

@@ -41,7 +41,7 @@ const (
 	Slack Format = "slack" // an object with the text of a Message, as incoming webhooks of Slack want it
 )
 
-// Result is what became of a post.
+// Result is the result of a try to post.
 type Result string
 
 // The results, as in metrics.
@@ -72,7 +72,7 @@ type Options struct {
 	// Except reports whether nothing is posted about a name. Default: none is left out.
 	Except func(name string) bool
 
-	// Count is called with what became of each try. It must not block. Default: nothing.
+	// Count is called with the result of each try. It must not block. Default: nothing.
 	Count func(Result)
 
 	// Transport sends the posts. Default: http.DefaultTransport.

@@ -28,7 +28,7 @@ func (f *notifyFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.limit, "notify-limit", 10, "`N` posts at most in a minute; the last one sums up the rest")
 }
 
-// notifications post problems, and count what becomes of the posts.
+// notifications post problems, and count the results of the tries.
 type notifications struct {
 	notifier *notify.Notifier // nil: nothing is posted
 	results  *prometheus.CounterVec
