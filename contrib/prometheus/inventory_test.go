@@ -101,6 +101,31 @@ func TestInventoryIsNotTakenTooOften(t *testing.T) {
 	}
 }
 
+// A program that surveys and a scraper share one survey. One of too many names is refused.
+func TestInventorySurvey(t *testing.T) {
+	store := &walked{Store: embed(t)}
+	client := plain(t, store, "A")
+	lock(t, client, "n")
+	inventory := holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{Wait: patience})
+	report, err := inventory.Survey(t.Context())
+	if err != nil || len(report.Names) != 1 || report.Names[0].Name != "n" {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	asked := store.scans.Load()
+	shows(t, inventory, map[string]float64{"holdfast_inventory_names{held}": 1})
+	if got := store.scans.Load(); got != asked {
+		t.Errorf("a scrape after a survey made %d scans, want none", got-asked)
+	}
+	lock(t, client, "m")
+	if report, err = inventory.Survey(t.Context()); err != nil || len(report.Names) != 2 {
+		t.Errorf("the next one: got %+v, %v", report, err)
+	}
+	few := holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{MaxNames: 1})
+	if _, err := few.Survey(t.Context()); err == nil {
+		t.Error("a survey of too many names was made")
+	}
+}
+
 // Where Redis hangs, a scrape waits no longer than Wait, shows the old figures as old, and
 // begins no second survey beside the first, which ends by itself at Limit.
 func TestInventoryNeverBlocksAScrape(t *testing.T) {
