@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
@@ -217,28 +218,59 @@ func PrintState(s console.Screen, state *View) {
 	}
 	line("tokens up to", "%s", TokenText(state.Token))
 	line("waiting", "%d", state.Waiting)
-	for i, w := range state.Waiters {
-		note := ""
-		if !w.Listening {
-			note = "  its process has ended or has lost its connection"
-		}
-		s.Printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), console.Age(w.Waited), wantsText(w.Part), s.Paint(console.Bad, note))
-	}
-	if more := state.Waiting - len(state.Waiters); more > 0 {
-		s.Printf("       and %d more\n", more)
-	}
+	printWaiters(s, state.State)
 }
 
 // printHolders lists them where there may be several.
 func printHolders(s console.Screen, state *admin.State) {
 	for i := range state.Holders {
 		h := &state.Holders[i]
-		s.Printf("       %s  %s  %s  hash %s\n", s.Paint(console.Bold, HolderName(h)), PartText(h.Part),
-			LeftText(h), cmp.Or(h.Hash, "-"))
+		s.Printf("       %s\n", HolderLine(s, h))
+		printWork(s, h.Details)
 	}
 	if more := state.Holding - len(state.Holders); more > 0 {
 		s.Printf("       and %d more\n", more)
 	}
+}
+
+// HolderLine is one of several holders in a line: what it has, since when, and its hash.
+func HolderLine(s console.Screen, h *admin.Holder) string {
+	name := HolderName(h)
+	if ours := h.Version == 0 && !h.Foreign && !h.Cooldown; ours && h.Owner != "" {
+		name = view.Text(h.Describe())
+	}
+	parts := []string{s.Paint(console.Bold, name)}
+	if text := PartText(h.Part); text != "" {
+		parts = append(parts, text)
+	}
+	if h.Held > 0 {
+		parts = append(parts, "held for "+console.Age(h.Held))
+	}
+	return strings.Join(append(parts, LeftText(h), "hash "+cmp.Or(h.Hash, "-")), "  ")
+}
+
+// printWaiters lists the waiters in order, and what their processes run.
+func printWaiters(s console.Screen, state *admin.State) {
+	for i, w := range state.Waiters {
+		note := ""
+		if !w.Listening {
+			note = "  its process has ended or has lost its connection"
+		}
+		s.Printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), console.Age(w.Waited), wantsText(w.Part), s.Paint(console.Bad, note))
+		printWork(s, w.Details)
+	}
+	if more := state.Waiting - len(state.Waiters); more > 0 {
+		s.Printf("       and %d more\n", more)
+	}
+}
+
+// printWork prints what a process runs, under its line.
+func printWork(s console.Screen, d *holdfast.Details) {
+	printDetails(func(label, format string, args ...any) {
+		if label == "command" || label == "within" || label == "note" { // its line has the rest
+			s.Printf("       %s  %s\n", s.Paint(console.Dim, console.Padded(label, 7)), fmt.Sprintf(format, args...))
+		}
+	}, d)
 }
 
 // printReasons prints the state of a name, and what to do.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
@@ -14,7 +15,11 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
 )
+
+// heldWait bounds what is asked of the journal about holders.
+const heldWait = 500 * time.Millisecond
 
 // View is what is shown of a name: its state, and what other keys store of it.
 type View struct {
@@ -43,7 +48,29 @@ func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (
 	if v.last, err = client.LastRun(ctx, name); err != nil && !errors.Is(err, holdfast.ErrNeverRan) {
 		a.Detail("last run of %s unknown: %s", name, cli.Why(err))
 	}
+	addHeld(ctx, a, client, state)
 	return v, nil
+}
+
+// addHeld adds how long the holders of a semaphore or reader/writer lock have held, by the
+// journal: Redis does not store it. It is the last to change the state, because a diagnosis
+// goes by what Redis stores.
+func addHeld(ctx context.Context, a *cli.App, client *connect.Session, state *admin.State) {
+	if state.Kind == holdfast.KindMutex || len(state.Holders) == 0 || state.Holding > len(state.Holders) {
+		return
+	}
+	owners := make([]string, len(state.Holders))
+	for i := range owners {
+		owners[i] = state.Holders[i].Owner
+	}
+	ctx, cancel := context.WithTimeout(ctx, heldWait)
+	defer cancel()
+	since := journal.HeldSince(journal.Read(ctx, client.Store, journal.Query{KeyPrefix: a.Prefix, Name: state.Name, Newest: true}), owners)
+	for i := range state.Holders {
+		if at, known := since[owners[i]]; known {
+			state.Holders[i].Held = max(0, state.At.Sub(at))
+		}
+	}
 }
 
 // Holders names the holders in one cell.

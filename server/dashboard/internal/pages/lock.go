@@ -2,12 +2,16 @@ package pages
 
 import (
 	"cmp"
+	"iter"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 )
 
@@ -73,12 +77,51 @@ func newLockPage(v *visit, name string) *lockPage {
 	if len(page.Holders) == 0 && l.Holder != nil { // in cool-down
 		page.Holders = []admin.Holder{*l.Holder}
 	}
-	page.Holders = page.Holders[:min(len(page.Holders), maxShown)]
+	page.Holders = slices.Clone(page.Holders[:min(len(page.Holders), maxShown)])
 	page.Waiters = l.Waiters[:min(len(l.Waiters), maxShown)]
 	page.More = l.Waiting - len(page.Waiters)
 	page.Shared = l.Kind == holdfast.KindSemaphore || l.Kind == holdfast.KindRWMutex
 	if l.Held() && !page.Shared {
 		page.Tenure = l.Holder.Hash
 	}
+	if page.Shared {
+		addHeld(v, l, page.Holders)
+	}
 	return page
+}
+
+// addHeld adds how long holders of a shared kind have held, which Redis does not store: by what
+// was seen, else by the journal.
+func addHeld(v *visit, l *seen.Lock, holders []admin.Holder) {
+	var written map[string]time.Time
+	if v.Journal != nil && len(l.Holders) > 0 && l.State.Holding <= len(l.Holders) { // all owners are known
+		var owners []string
+		for _, h := range l.Holders {
+			owners = append(owners, h.Owner)
+		}
+		if entries, err := recent(v.Board, wish{name: l.Name}); err == nil {
+			written = journal.HeldSince(inOrder(until(entries, l.Seen, v.Picture.Ahead)), owners)
+		}
+	}
+	for i := range holders {
+		h := &holders[i]
+		at, known := v.Picture.Past.HeldSince(l.Name, h.Hash)
+		if !known {
+			at, known = written[h.Owner]
+		}
+		if known {
+			h.Held = max(0, l.Seen.Sub(at))
+		}
+	}
+}
+
+// inOrder yields entries that were read without an error.
+func inOrder(entries []journal.Entry) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }

@@ -45,13 +45,24 @@ type Hold struct {
 	To      time.Time // zero: it goes on
 	Waited  time.Duration
 	Shared  bool // of a kind that several hold
-	Undated bool // of a client of another library, whose start is unknown
+	Undated bool // its start is unknown: of a client of another library, or of several holders from before the first look
 	Unended bool // its end was not recorded
 	End     string
 }
 
 // Lasted is how long the hold lasted.
 func (h Hold) Lasted() time.Duration { return h.To.Sub(h.From) }
+
+// HeldSince is when a tenure that goes on was first seen to hold a name. It returns false
+// if the tenure may have held it before.
+func (p *Past) HeldSince(name, tenure string) (time.Time, bool) {
+	for _, h := range p.Holds[name] {
+		if h.tenure == tenure && h.To.IsZero() && !h.Undated {
+			return h.From, true
+		}
+	}
+	return time.Time{}, false
+}
 
 // wait is a wait that ended with a grant.
 type wait struct {
@@ -165,7 +176,7 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.Seen.Sub(began))
 		}
-		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign}), maxHolds)
+		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign || h.Held == 0 && !continuous}), maxHolds)
 		if continuous && tell {
 			p.granted(stood || len(was) > 0, stood, lasted, now.Seen)
 			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
