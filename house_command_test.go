@@ -26,7 +26,7 @@ func init() {
 		{name: "elect", rooms: []string{"console", "cli", "signals", "guard", "connect", "take", "run"}}, // run: a term is a run
 		{name: "lease", rooms: []string{"console", "cli", "signals", "connect", "inspect", "take"}},
 		{name: "show", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
-		{name: "top", rooms: []string{"console", "cli", "connect", "inspect"}},
+		{name: "top", rooms: []string{"console", "cli", "connect", "inspect", "operate"}}, // operate: revoke
 		{name: "complete", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "audit", rooms: []string{"console", "cli", "connect", "inspect"}, ours: []string{"journal"}},
 		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},

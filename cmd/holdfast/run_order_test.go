@@ -41,3 +41,20 @@ func TestRunSaysRevocation(t *testing.T) {
 		})
 	}
 }
+
+// Without a terminal, revoke and steal list what --tenure can name.
+func TestOrdersListHolders(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	startRun(t, server.URL(), note("pid", "$$")+idle, "--owner", "first").pid("pid")
+	hash := hashOf(t, server.URL())
+	for _, verb := range []string{"revoke", "steal"} {
+		for _, flags := range [][]string{{"--reason", "x"}, {"--tenure", "first"}} {
+			wantShown(t, 64, "holdfast: job is held by:\n  first ", append(flags, verb, "job", "--redis", server.URL())...)
+		}
+		if got := wantShown(t, 64, "free is free", verb, "free", "--reason", "x", "--redis", server.URL()); strings.Contains(got, hash) {
+			t.Errorf("%s lists holders of another name: %s", verb, got)
+		}
+		wantShown(t, 64, "hash "+hash, verb, "job", "--redis", server.URL())
+	}
+}

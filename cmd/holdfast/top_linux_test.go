@@ -12,14 +12,16 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// On a terminal top draws, looks at a name by enter, and gives the screen back by q.
+// On a terminal top draws, looks at a name by enter, revokes its lease by ctrl-d after a reason
+// and y, and gives the screen back by q.
 // What a name or label has in it never reaches the terminal.
 func TestTopOnTerminal(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	client := holdfast.New(server, &holdfast.Options{Owner: "web-1:7", TTL: time.Minute})
 	t.Cleanup(func() { client.Close() })
-	if _, err := client.Mutex("invoice:42").Lock(t.Context()); err != nil {
+	lease, err := client.Mutex("invoice:42").Lock(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := server.Do("SET", "holdfast:hostile", "\x1b]0;owned\a\x1b[2J", "PX", "600000"); err != nil {
@@ -43,6 +45,21 @@ func TestTopOnTerminal(t *testing.T) {
 	})
 	fmt.Fprint(keyboard, "/voice\r\r")
 	until(t, "the name is shown", func() bool { return strings.Contains(shown.String(), "tokens up to") })
+	fmt.Fprint(keyboard, "\x04") // ctrl-d
+	until(t, "the reason is asked for", func() bool { return strings.Contains(shown.String(), "reason (the holder reads it): ") })
+	fmt.Fprint(keyboard, "db-3 q\r")
+	until(t, "it is asked whether to", func() bool { return strings.Contains(shown.String(), "ask this holder to stop? y/n") })
+	if err := lease.Err(); err != nil {
+		t.Fatalf("before the answer the lease ended: %v", err)
+	}
+	fmt.Fprint(keyboard, "y")
+	<-lease.Done()
+	if reason, revoked := lease.Revoked(); !revoked || !strings.HasPrefix(reason, "db-3 q (by ") {
+		t.Errorf("the lease ended with %v", lease.Err())
+	}
+	until(t, "the answer is shown", func() bool {
+		return strings.Contains(shown.String(), "asked the holder") || strings.Contains(shown.String(), "could not be notified")
+	})
 	fmt.Fprint(keyboard, "q")
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
@@ -35,10 +36,7 @@ func ask(ctx context.Context, a *cli.App, client *connect.Session, name string, 
 		if err != nil {
 			return err
 		}
-		holders := state.Holders
-		if state.Holder != nil && len(holders) == 0 {
-			holders = []admin.Holder{*state.Holder}
-		}
+		holders := Holders(state)
 		if len(holders) == 0 {
 			return nothing(view.Text(name) + " is free")
 		}
@@ -70,16 +68,44 @@ func ask(ctx context.Context, a *cli.App, client *connect.Session, name string, 
 	return nil
 }
 
+// Holders are all that hold a name and are listed; in cool-down nobody holds it.
+func Holders(state *admin.State) []admin.Holder {
+	if h := state.Holder; h != nil && !h.Cooldown && len(state.Holders) == 0 {
+		return []admin.Holder{*h}
+	}
+	return state.Holders
+}
+
+// listHolders says which tenures a command that cannot ask could name, if that is known soon.
+func listHolders(ctx context.Context, a *cli.App, client *connect.Session, name string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	state, err := client.Admin.Inspect(ctx, name)
+	if err != nil {
+		return // the command fails anyway
+	}
+	holders := Holders(state)
+	if len(holders) == 0 {
+		a.Say("%s is free", view.Text(name))
+		return
+	}
+	a.Say("%s is held by:", view.Text(name))
+	s := console.ScreenOf(a.Stderr)
+	for i := range holders[:min(len(holders), maxListed)] {
+		s.Printf("  %s\n", inspect.HolderLine(s, &holders[i]))
+	}
+	if more := max(state.Holding, len(holders)) - maxListed; more > 0 {
+		s.Printf("  and %d more\n", more)
+	}
+}
+
+const maxListed = 20 // holders beside an error
+
 // printChoice lists holders by number.
 func printChoice(a *cli.App, state *admin.State, holders []admin.Holder) {
 	s := console.ScreenOf(a.Stderr)
 	for i := range holders {
-		h := &holders[i]
-		part := ""
-		if text := inspect.PartText(h.Part); text != "" {
-			part = text + "  "
-		}
-		s.Printf("%3d  %s  %s%s  %s  %s\n", i+1, s.Paint(console.Bold, inspect.HolderName(h)), part, inspect.LeftText(h), h.Hash, view.Text(h.Details.String()))
+		s.Printf("%3d  %s\n", i+1, inspect.HolderLine(s, &holders[i]))
 	}
 	if more := state.Holding - len(holders); more > 0 {
 		s.Printf("     and %d more: select one with --tenure\n", more)

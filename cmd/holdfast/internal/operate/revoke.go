@@ -4,6 +4,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/user"
 	"strings"
@@ -62,22 +63,26 @@ func command(a *cli.App, verb, short string, give call) *cobra.Command {
 
 // revoke revokes or steals a lease and says what came of it.
 func revoke(ctx context.Context, a *cli.App, o Options, name string, give call) error {
-	var wrong []string
 	asks := asks(a)
-	if !IsHash(o.Tenure) && (o.Tenure != "" || !asks) {
-		wrong = append(wrong, "--tenure wants the hash of the holder, 10 hex digits; 'holdfast show' prints it")
-	}
-	if strings.TrimSpace(o.Reason) == "" && !asks {
-		wrong = append(wrong, "--reason wants a text, for the holder that loses the lock")
-	}
-	if len(wrong) > 0 {
-		return cli.Usagef("%s", strings.Join(wrong, "; "))
+	meant := IsHash(o.Tenure) || o.Tenure == "" && asks
+	noReason := strings.TrimSpace(o.Reason) == "" && !asks
+	const wantsReason = "--reason wants a text, for the holder that loses the lock"
+	if meant && noReason {
+		return cli.Usagef(wantsReason)
 	}
 	client, err := connect.Open(ctx, a, holdfast.Options{})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	if !meant {
+		listHolders(ctx, a, client, name)
+		wrong := "--tenure wants the hash of the holder, 10 hex digits; 'holdfast show' prints it"
+		if noReason {
+			wrong += "; " + wantsReason
+		}
+		return cli.Usagef("%s", wrong)
+	}
 	if o.Tenure == "" || strings.TrimSpace(o.Reason) == "" {
 		if err := ask(ctx, a, client, name, &o); err != nil {
 			return err
@@ -104,13 +109,19 @@ func revoke(ctx context.Context, a *cli.App, o Options, name string, give call) 
 		return err
 	case notified == nil:
 		a.Say("took %s from tenure %s: the first waiter has it, or it is free; the old holder may run until its deadline", view.Text(name), o.Tenure)
-	case *notified == 0:
-		a.Say("the holder of %s could not be notified at once; it learns of the revocation at its next "+
-			"renewal, within a third of its ttl; if its process is dead, wait for the ttl, or steal", view.Text(name))
 	default:
-		a.Say("asked the holder of %s to stop", view.Text(name))
+		a.Say("%s", Asked(name, *notified))
 	}
 	return nil
+}
+
+// Asked is what came of a revocation.
+func Asked(name string, notified int) string {
+	if notified > 0 {
+		return fmt.Sprintf("asked the holder of %s to stop", view.Text(name))
+	}
+	return fmt.Sprintf("the holder of %s could not be notified at once; it learns of the revocation at its next "+
+		"renewal, within a third of its ttl; if its process is dead, wait for the ttl, or steal", view.Text(name))
 }
 
 // Options are the flags of `holdfast revoke` and `holdfast steal`.

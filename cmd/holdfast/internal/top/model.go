@@ -23,10 +23,12 @@ type topRow struct {
 }
 
 // model is what is on the screen. Bubble Tea calls its methods one after the
-// other; only survey and read run beside them, and touch nothing of it. view.go draws it.
+// other; only survey, read and revoke run beside them, and touch nothing of it. view.go draws it,
+// and question.go asks what it needs to know before it revokes.
 type model struct {
 	survey func() topSeen
 	read   func(name string) topDetail
+	revoke func(name, tenure, reason string) topRevoked
 	server string
 	prefix string
 	every  time.Duration
@@ -53,6 +55,8 @@ type model struct {
 	detail   string // the name in the details; empty: the table
 	lines    []string
 	scrolled int
+	asking   *question // nil: nothing is asked
+	said     string    // what came of a question, until the next key
 }
 
 // topSeen is the result of reading all names.
@@ -84,6 +88,11 @@ func newModel(ctx context.Context, a *cli.App, client *connect.Session, o option
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		return topDetail{name, stateLines(ctx, a, client, name, m.colour)}
+	}
+	m.revoke = func(name, tenure, reason string) topRevoked {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return revoke(ctx, a, client, name, tenure, reason)
 	}
 	return m
 }
@@ -124,10 +133,16 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.name == m.detail && !m.paused {
 			m.lines = msg.lines
 		}
+	case topRevoked:
+		m.said = string(msg)
+		return m, m.readNow()
 	case topDue:
 		return m, m.surveyNow()
 	case tea.PasteMsg:
-		if m.typing {
+		switch {
+		case m.asking != nil:
+			m.asking.typed("", msg.Content)
+		case m.typing:
 			m.narrow(m.filter + view.Text(msg.Content))
 		}
 	case tea.KeyPressMsg:
@@ -215,9 +230,12 @@ func heldOf(r topRow) time.Duration {
 // key does what a key asks for.
 func (m *model) key(key tea.KeyPressMsg) tea.Cmd {
 	pressed := key.String()
+	m.said = ""
 	switch {
 	case pressed == "ctrl+c":
 		return tea.Quit
+	case m.asking != nil:
+		return m.answer(pressed, key.Text)
 	case m.typing:
 		m.typed(pressed, key.Text)
 		return nil
@@ -257,6 +275,8 @@ func (m *model) eitherKey(pressed string) {
 		m.paused = !m.paused
 	case "?":
 		m.help = !m.help
+	case "ctrl+d":
+		m.ask()
 	}
 }
 

@@ -62,14 +62,17 @@ func press(m *model, keys ...string) {
 			_, cmd = m.Update(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "})
 		case "end":
 			_, cmd = m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
+		case "ctrl+d":
+			_, cmd = m.Update(tea.KeyPressMsg{Code: 'd', Mod: tea.ModCtrl})
 		default:
 			for _, r := range k {
 				_, cmd = m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
 			}
 		}
 		if cmd != nil {
-			if detail, ok := cmd().(topDetail); ok {
-				m.Update(detail)
+			switch msg := cmd().(type) {
+			case topDetail, topRevoked:
+				m.Update(msg)
 			}
 		}
 	}
@@ -186,6 +189,48 @@ func TestTopWithoutAnswer(t *testing.T) {
 	}
 }
 
+// Only the holder that was chosen is revoked, after a reason and y.
+func TestTopRevokes(t *testing.T) {
+	pool := aState("n-pool", time.Second, 10*time.Second, 0)
+	pool.Kind, pool.Holding = holdfast.KindSemaphore, 3
+	for i := range 3 {
+		pool.Holders = append(pool.Holders, admin.Holder{Owner: fmt.Sprint("h", i), Hash: fmt.Sprint("hash", i), Part: admin.Part{Permits: 1}})
+	}
+	for _, c := range []struct {
+		keys          []string
+		revoked, says string
+	}{
+		{[]string{"ctrl+d"}, "", "reason (the holder reads it): _"},
+		{[]string{"ctrl+d", "why q", "enter"}, "", "ask this holder to stop? y/n"},
+		{[]string{"ctrl+d", "why q", "enter", "y"}, "n-a 0123456789 why q", "done"},
+		{[]string{"ctrl+d", "why", "enter", "n"}, "", "nothing was changed"},
+		{[]string{"ctrl+d", "why", "enter", "esc"}, "", "nothing was changed"},
+		{[]string{"ctrl+d", "  ", "enter", "y"}, "", "reason (the holder reads it): y_"},
+		{[]string{"ctrl+d", "y", "esc"}, "", "nothing was changed"},
+		{[]string{"enter", "ctrl+d", "why", "enter", "y"}, "n-a 0123456789 why", "done"},
+		{[]string{"down", "ctrl+d"}, "", "n-free has no holder"},
+		{[]string{"end", "ctrl+d"}, "", "which holder?"},
+		{[]string{"end", "ctrl+d", "y"}, "", "which holder?"},
+		{[]string{"end", "ctrl+d", "down", "enter", "why", "enter"}, "", "> h1  1 permit"},
+		{[]string{"end", "ctrl+d", "down", "enter", "why", "enter", "y"}, "n-pool hash1 why", "done"},
+	} {
+		for _, height := range []int{24, 4} {
+			m := watched(100, height, aState("n-a", time.Second, 10*time.Second, 0), freeState("n-free"), pool)
+			m.all, m.sort = true, "name"
+			m.arrange()
+			revoked := ""
+			m.revoke = func(name, tenure, reason string) topRevoked {
+				revoked = name + " " + tenure + " " + reason
+				return "done"
+			}
+			press(m, c.keys...)
+			if got := ansi.Strip(m.picture()); revoked != c.revoked || !strings.Contains(got, c.says) {
+				t.Errorf("%d lines, after %q: revoked %q, want %q; got\n%s\nwant %q", height, c.keys, revoked, c.revoked, got, c.says)
+			}
+		}
+	}
+}
+
 // However small the screen and however hostile the names: no line is wider, there are
 // no more lines than fit, the name under the cursor is among them, and nothing that a
 // terminal acts on gets through.
@@ -199,7 +244,7 @@ func TestTopFits(t *testing.T) {
 		aState("n-"+strings.Repeat("長い名前", 40), time.Second, 10*time.Second, 98))
 	for _, size := range [][2]int{{200, 60}, {100, 24}, {80, 10}, {50, 8}, {40, 7}, {20, 3}, {5, 2}, {1, 1}} {
 		m := watched(size[0], size[1], states...)
-		for _, keys := range [][]string{nil, {"end"}, {"enter"}, {"esc", "?"}, {"?", "/n"}} {
+		for _, keys := range [][]string{nil, {"end"}, {"enter"}, {"esc", "?"}, {"?", "/n"}, {"enter", "ctrl+d"}, {"long" + strings.Repeat("er", 200)}, {"enter"}} {
 			press(m, keys...)
 			lines := strings.Split(m.picture(), "\n")
 			if len(lines) > size[1] {

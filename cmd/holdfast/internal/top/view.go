@@ -28,10 +28,13 @@ func (m *model) View() tea.View {
 func (m *model) picture() string {
 	var head, lines []string // head is left out where there is little room
 	switch {
+	case m.asking != nil:
+		head = []string{m.paint(console.Bold, "revoke "+view.Text(m.asking.name)), ""}
+		lines = m.asking.lines(m)
 	case m.help:
 		lines = strings.Split(keysHelp, "\n")
 	case m.detail != "":
-		head = []string{m.paint(console.Bold, view.Text(m.detail)) + m.aside(), ""}
+		head = []string{m.paint(console.Bold, view.Text(m.detail)) + m.aside(), m.said}
 		lines = m.lines[min(m.scrolled, len(m.lines)):]
 	default:
 		head = []string{m.summary(), m.status()}
@@ -39,6 +42,8 @@ func (m *model) picture() string {
 	}
 	if m.roomy() {
 		lines = slices.Concat(head, lines)
+	} else if m.said != "" {
+		lines = slices.Insert(lines, 0, m.said)
 	}
 	switch {
 	case m.height > 0 && m.roomy():
@@ -59,6 +64,7 @@ enter                show its holder and its waiters; esc goes back
 /                    show only names or holders that contain a text; esc ends that
 s, r                 sort by the next column; reverse the order
 a                    also show free names
+ctrl-d               revoke: ask its holder to stop; first you give a reason
 space                pause and resume
 ?                    show these keys
 q                    quit`
@@ -124,6 +130,8 @@ func (m *model) aside() string {
 // status is the second line.
 func (m *model) status() string {
 	switch {
+	case m.said != "":
+		return m.said
 	case m.typing:
 		return "/" + m.filter + "_"
 	case m.err != nil:
@@ -137,14 +145,17 @@ func (m *model) status() string {
 }
 
 func (m *model) footer() string {
+	if m.asking != nil {
+		return "esc back, without a change  ctrl-c quit"
+	}
 	if m.detail != "" {
-		return "esc back  up/down scroll  space pause  q quit"
+		return "esc back  up/down scroll  ctrl-d revoke  space pause  q quit"
 	}
 	order := m.sort
 	if m.reverse {
 		order += ", reversed"
 	}
-	return "enter details  / filter  s sort (" + order + ")  a all  ? keys  q quit"
+	return "enter details  ctrl-d revoke  / filter  s sort (" + order + ")  a all  ? keys  q quit"
 }
 
 // column is one column of the table.
