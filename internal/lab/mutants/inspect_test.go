@@ -27,4 +27,10 @@ var inspectMutants = []mutant{
 		edits: []string{"i.call.Script == script.Inspect && wire.Denied", "wire.Denied"}},
 	{guard: "details: an inspection does not wait for them", file: "admin/details.go", pkg: "./embedded", name: "TestDetailsKeepNobodyWaiting",
 		edits: []string{"ctx, detailsWait, calls)", "ctx, 16*time.Second, calls)"}},
+	{guard: "names: one with waiters is listed", file: "internal/keyspace/scan.go", pkg: "./internal/keyspace", name: "TestNameOf",
+		edits: []string{"fencePrefix, queuePrefix, holdersPrefix", "fencePrefix, holdersPrefix"}},
+	{guard: "names: one that only a foreign client holds is listed for a prefix alone", file: "admin/names.go", pkg: "./admin", name: "TestNamesOfLoneKeys",
+		edits: []string{"ours || l.prefix != \"\" ||", "ours || true ||"}},
+	{guard: "names: a Cluster is asked for one key at a time", file: "admin/names.go", pkg: "./admin", name: "TestNamesOfLoneKeys",
+		edits: []string{"atOnce = 1 //", "atOnce = 2 //"}},
 }

@@ -82,7 +82,7 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix strin
 		a.Say("%d of %s with a problem", len(all), console.Several(known, "job"))
 	}
 	if err == nil && problems && len(all) > 0 {
-		return cli.Exit(1, nil)
+		return cli.Exit(cli.ExitProblems, nil)
 	}
 	return err
 }
