@@ -48,7 +48,8 @@ func (q *Quorum) ID() string { return q.id }
 func (q *Quorum) need() int { return majority.Of(len(q.nodes)) }
 
 // Inspect returns the state of a name: the holder that a majority knows, if there is
-// one, and the newest token. Waiters are not in it, because a quorum has no queue.
+// one, and the newest token. If foreign values leave no majority, one of them is the holder.
+// Waiters are not in it, because a quorum has no queue.
 //
 // Errors are those of [Admin.Inspect]. ErrUnreachable wraps a [holdfast.QuorumError] with
 // the error of each node.
@@ -86,8 +87,23 @@ func (q *Quorum) Inspect(ctx context.Context, name string) (*State, error) {
 		return s, nil
 	}
 	s := *states[0]
-	s.Holder, s.Token = nil, newest(states)
+	s.Holder, s.Token = q.foreign(states), newest(states)
 	return &s, nil
+}
+
+// foreign returns a foreign holder if the nodes without a foreign value are no majority. The
+// values may differ.
+func (q *Quorum) foreign(states []*State) (holder *Holder) {
+	nodes := 0
+	for _, s := range states {
+		if s.Holder != nil && s.Holder.Foreign {
+			holder, nodes = s.Holder, nodes+1
+		}
+	}
+	if nodes <= len(q.nodes)-q.need() {
+		return nil
+	}
+	return holder
 }
 
 // agreed returns the state that a majority has the same holder in, or nil.

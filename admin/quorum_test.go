@@ -68,6 +68,24 @@ func TestQuorumInspect(t *testing.T) {
 	}
 }
 
+// Foreign values that leave no majority hold a name, though each is of another client.
+func TestQuorumForeign(t *testing.T) {
+	for name, test := range map[string]struct {
+		nodes []driver.Store
+		held  bool
+	}{
+		"two of three":                 {[]driver.Store{node("x", 0), node("y", 0), node("", 0)}, true},
+		"one of three":                 {[]driver.Store{node("x", 0), node("", 0), node("", 0)}, false},
+		"one, and a vote":              {[]driver.Store{node("x", 0), node(id+":7", 7), node("", 0)}, false},
+		"two, and one does not answer": {[]driver.Store{node("x", 0), node("y", 0), off(errGone)}, true},
+	} {
+		got, err := quorumOf(test.nodes...).Inspect(t.Context(), "n")
+		if err != nil || (got.Holder != nil) != test.held || test.held && !got.Holder.Foreign {
+			t.Errorf("%s: got %+v, %v, want a foreign holder: %v", name, got, err, test.held)
+		}
+	}
+}
+
 // Without a majority the error has that of each node.
 func TestQuorumUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
