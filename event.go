@@ -66,15 +66,17 @@ type LeaseExported struct {
 	Name  string
 	Token int64
 	Held  time.Duration // until the export
-	At    time.Time     // with a monotonic reading
+	Kind  Kind
+	At    time.Time // with a monotonic reading
 }
 
 // ExportReleased is the event that [Client.ReleaseExported] of this Client released an
 // exported hold.
 type ExportReleased struct {
 	Name  string
-	Owner string    // label of the exporter
-	Token int64     // of the exported lease
+	Owner string // label of the exporter
+	Token int64  // of the exported lease
+	Kind  Kind
 	At    time.Time // before the request to Redis, with a monotonic reading
 }
 

@@ -62,7 +62,7 @@ func publicEvent(e machine.Event, at time.Time) Event {
 		return Released{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.LeaseLost:
 		if Cause(e.Cause) == Exported {
-			return LeaseExported{Name: e.Name, Token: e.Token, Held: e.Took, At: at}
+			return LeaseExported{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 		}
 		return Lost{Name: e.Name, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.Renewed:

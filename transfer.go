@@ -183,7 +183,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	released, err := calls.Release(ctx)
 	if c.events != nil && (released || err == nil) {
 		id, _ := keyspace.ParseID(x.ID)
-		c.events.add(ExportReleased{Name: x.Name, Owner: id.Owner, Token: x.Token, At: at})
+		c.events.add(ExportReleased{Name: x.Name, Owner: id.Owner, Token: x.Token, Kind: kindOf(id.Letter), At: at})
 	}
 	if released && x.Leads { // observers that miss this notice the change when they poll
 		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.engine.Sharded, 0, "")

@@ -174,9 +174,9 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 	case holdfast.Lost:
 		w.Note(Entry{Event: endBy(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
 	case holdfast.LeaseExported:
-		w.Note(Entry{Event: Exported, At: e.At, Name: e.Name, Kind: holdfast.KindMutex, Token: e.Token, Held: e.Held})
+		w.Note(Entry{Event: Exported, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
 	case holdfast.ExportReleased:
-		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: holdfast.KindMutex, Owner: e.Owner, Token: e.Token, Cause: holdfast.Exported})
+		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Cause: holdfast.Exported})
 	case holdfast.Dropped:
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -39,6 +39,7 @@ func TestHistoryAndJobs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait() // the event of the grant is written before the start
 			writer.Note(journal.Entry{Event: journal.Started, Name: name, Owner: "cron", Token: lease.Token()})
 			writer.Note(journal.Entry{Event: journal.Ended, Name: name, Owner: "cron", Token: lease.Token(), Code: code})
 			if err := lease.Release(); err != nil {
@@ -76,6 +77,36 @@ func TestHistoryAndJobs(t *testing.T) {
 		}
 		for _, path := range []string{"/v1/history?limit=0", "/v1/history?limit=1001", "/v1/history?since=yesterday", "/v1/history?problems=true", "/v1/jobs?since=1h", "/v1/jobs?problems=maybe", "/v1/jobs?x=1"} {
 			w.want(path, w.ask("GET", path, nil), http.StatusBadRequest, "bad-request")
+		}
+	})
+}
+
+// Each event of a permit that was leased over HTTP has its kind: an audit must not take one for a
+// mutex, which two cannot hold at once.
+func TestHistoryOfAPermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := openStore(t)
+		writer := journal.NewWriter(store, nil)
+		client := holdfast.New(store, &holdfast.Options{OnEvent: writer.OnEvent, Logger: quietLog()})
+		w := serveOn(t, client, nil)
+		for range 2 {
+			lease := w.acquire(m{"name": "gpu", "of": 2})
+			w.want("release", w.ask("DELETE", "/v1/lease", nil, "Holdfast-Lease", lease.str("lease")), http.StatusNoContent, "")
+		}
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := serveOn(t, newClient(t, store), nil).ask("GET", "/v1/history?name=gpu", nil)
+		if events := got.list("entries", "event"); len(events) != 6 {
+			t.Errorf("events: %q", events)
+		}
+		for i, kind := range got.list("entries", "kind") {
+			if kind != "semaphore" {
+				t.Errorf("event %d has the kind %q: %s", i, kind, got.text)
+			}
 		}
 	})
 }

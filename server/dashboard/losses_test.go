@@ -86,6 +86,10 @@ func TestHours(t *testing.T) {
 			writer.OnEvent(holdfast.Lost{Name: "n", Token: 4, Cause: holdfast.Gone, At: time.Now()})
 			time.Sleep(time.Hour)
 		}
+		const future = "999999" // what a clock left that was wrong: nothing is drawn up to there
+		if _, err := store.Do("HSET", "holdfast/sums:{holdfast/journal:holdfast:}", future, "5 5 5 5"); err != nil {
+			t.Fatal(err)
+		}
 		const reach = "They began <time" // after a day in which nobody locked anything, too
 		b.shows("/?span=day", reach, "In all 120. ", "On average 2.0 s, at most 4.0 s. ", "In all 24. ", `data-hourly="yes"`, `aria-current="true">One day`)
 		b.shows("/?span=week", reach, "In all 150. ", "In all 30. ", `aria-current="true">One week`)

@@ -74,7 +74,7 @@ func TestHoursAreBounded(t *testing.T) {
 	if keyspace.Slot(stream) != keyspace.Slot(sums) {
 		t.Error("a Cluster refuses a script with keys of two slots")
 	}
-	for _, command := range [][]string{{"HSET", sums, "1", "5 5 5 5"}, {"HSET", sums, "junk", "junk"}} {
+	for _, command := range [][]string{{"HSET", sums, "1", "5 5 5 5"}, {"HSET", sums, "2000000000", "5 5 5 5"}, {"HSET", sums, "junk", "junk"}} {
 		if _, err := store.Do(command...); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ if fresh then -- a new hour
   local all = redis.call('HGETALL', sums)
   for i = 1, #all, 2 do
     local of = tonumber(all[i])
-    if not of or of <= now - {{sum_hours}} then redis.call('HDEL', sums, all[i]) end
+    if not of or of <= now - {{sum_hours}} or of > now + 1 then redis.call('HDEL', sums, all[i]) end -- a clock may have run ahead
   end
 end
 return {'written', string.format('%.0f', us)}

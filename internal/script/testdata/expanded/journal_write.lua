@@ -1,4 +1,4 @@
--- journal_write, SHA 1da8b4344cc32e9654e8d35665f81ecb9c8529c0, of the text behind the empty line
+-- journal_write, SHA 845d7bef722d063838377206eeaea3511aafc79d, of the text behind the empty line
 
 -- journal_write: appends entries to the journal, drops the oldest, and adds grants and losses to the
 -- sums of their hours. Without entries it only reads the clock.
@@ -49,7 +49,7 @@ if fresh then -- a new hour
   local all = redis.call('HGETALL', sums)
   for i = 1, #all, 2 do
     local of = tonumber(all[i])
-    if not of or of <= now - 192 then redis.call('HDEL', sums, all[i]) end
+    if not of or of <= now - 192 or of > now + 1 then redis.call('HDEL', sums, all[i]) end -- a clock may have run ahead
   end
 end
 return {'written', string.format('%.0f', us)}

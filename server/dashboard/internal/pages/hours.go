@@ -58,10 +58,16 @@ func addHours(o *overviewPage, now time.Time) {
 	o.Hourly, o.Charts = true, hourCharts(everyHour(sums, now), chosen.span, now)
 }
 
+// reach is how far back the sums of a journal go.
+const reach = 9 * 24 * time.Hour
+
 // everyHour adds the hours in which nothing was written. Of the time before the first nothing
 // is known.
 func everyHour(sums []journal.Hour, now time.Time) (all []journal.Hour) {
 	for _, h := range sums {
+		if age := now.Sub(h.Begin); age > reach || age < -time.Hour {
+			continue // no sum of the last days
+		}
 		for n := len(all); n > 0 && all[n-1].Begin.Add(time.Hour).Before(h.Begin); n++ {
 			all = append(all, journal.Hour{Begin: all[n-1].Begin.Add(time.Hour)})
 		}
