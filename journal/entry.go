@@ -152,9 +152,14 @@ const (
 	jobsPrefix   = "holdfast/jobs:"
 )
 
-// sumsKey is the key of the hourly sums of a prefix, which has no braces. It is in the slot of
-// the stream.
-func sumsKey(prefix string) string { return "holdfast/sums:{" + streamPrefix + prefix + "}" }
+// sumsKey is the key of the hourly sums of a prefix. It is in the slot of the stream, which a
+// prefix with a hash tag decides itself.
+func sumsKey(prefix string) string {
+	if strings.Contains(prefix, "{") {
+		return "holdfast/sums:" + prefix
+	}
+	return "holdfast/sums:{" + streamPrefix + prefix + "}"
+}
 
 // keyPrefix is what Options.Prefix of a Client comes to.
 func keyPrefix(prefix string) string {

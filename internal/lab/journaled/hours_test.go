@@ -1,8 +1,11 @@
 package journaled_test
 
 import (
+	"context"
 	"io"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,5 +110,47 @@ func TestHoursAreBounded(t *testing.T) {
 	}
 	if left, err := store.Do("HLEN", sums); err != nil || left.(int64) > 2 {
 		t.Errorf("hours: got %v, %v, want that the old ones are gone", left, err)
+	}
+}
+
+// slots notes the slots of the keys of each script.
+type slots struct {
+	driver.Store
+	mu   sync.Mutex
+	seen [][]int
+}
+
+func (s *slots) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var of []int
+	for _, key := range call.Keys {
+		of = append(of, keyspace.Slot(key))
+	}
+	s.seen = append(s.seen, of)
+	return s.Store.Eval(ctx, call)
+}
+
+// A Cluster refuses a script with keys of two slots, so all of a journal's are in one: also if
+// the prefix has a hash tag.
+func TestSumsAreInTheSlotOfTheStream(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"", holdfast.NoPrefix, "app:", "{app}:"} {
+		store := &slots{Store: open(t)}
+		w := newWriter(t, store, journal.Options{Prefix: prefix})
+		w.OnEvent(holdfast.Granted{Name: "n", Token: 1, At: time.Now()})
+		flush(t, w)
+		store.mu.Lock()
+		seen := store.seen
+		store.mu.Unlock()
+		most := 0
+		for _, of := range seen {
+			if most = max(most, len(of)); len(slices.Compact(of)) > 1 {
+				t.Errorf("prefix %q: keys in the slots %d", prefix, of)
+			}
+		}
+		if most < 2 {
+			t.Errorf("prefix %q: no script with several keys was seen", prefix)
+		}
 	}
 }
