@@ -142,7 +142,7 @@ const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
 
 // Details describe the process of a Client to people. Users with read access to Redis
 // can read them, so they must hold no secret. Users with write access can forge them.
-// All fields may be empty. Unprintable characters become "_", and each field is cut to
+// All fields may be empty. Unprintable characters become "_", and each text is cut to
 // [MaxDetail] bytes.
 type Details struct {
 	Host    string `json:"host,omitempty"`
@@ -152,6 +152,10 @@ type Details struct {
 	Command string `json:"command,omitempty"` // command that runs while the name is held
 	Note    string `json:"note,omitempty"`    // any help: a ticket, a team, a link to a log
 
+	// Expect is how long the process expects to hold a name, at most 744 h. After that
+	// package diagnose calls it held long. The default 0 means unknown.
+	Expect time.Duration `json:"-"`
+
 	// Parent and Within are the Client.ID of the 'holdfast run' or 'holdfast elect' that has
 	// started this process, and the name that it holds. With them package diagnose finds
 	// nested commands that wait for each other.
@@ -159,11 +163,11 @@ type Details struct {
 	Within string `json:"within,omitempty"`
 }
 
-// MaxDetail is the longest field of [Details], in bytes.
+// MaxDetail is the longest text of [Details], in bytes.
 const MaxDetail = details.MaxField // 256
 
 // ProcessDetails returns host, pid, user and program of this process, as far as they
-// are known, and Parent and Within from the environment. Command and Note are empty.
+// are known, and Parent and Within from the environment. The other fields are empty.
 func ProcessDetails() *Details {
 	d := Details(details.OfThisProcess())
 	return &d

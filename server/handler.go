@@ -48,7 +48,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 		_, err := names.Inspect(ctx, probeName)
 		return err
 	}, life.Done())
-	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Logger), Logger: v.Logger, Life: life}
+	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Diagnose, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
 		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
 		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
 )
@@ -39,6 +40,10 @@ type Options struct {
 
 	// Metrics serves /metrics, for the role Viewer. Default: 404.
 	Metrics http.Handler
+
+	// Diagnose is what is known of names beside Redis, such as for how long they are
+	// usually held: see journal.TypicalHolds. Default: nothing.
+	Diagnose *diagnose.Options
 
 	DefaultTTL time.Duration // TTL of a lease if the request has none; default 30 s
 	MaxTTL     time.Duration // longest TTL of a request; default, and at most, holdfast.MaxTTL

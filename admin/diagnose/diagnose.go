@@ -64,9 +64,11 @@ type Options struct {
 	// Typical returns how long a name is usually held; ok is false if that is unknown.
 	// Nil means unknown for all names.
 	//
-	// A name is held long after three times its typical time. If that is unknown, the
-	// limit is the less of 100 ttls and one hour, but at least one ttl. The leader of
-	// an election is never held long.
+	// A name is held long after Details.Expect of its holder. If the holder expects
+	// nothing, the limit is three times the typical time, or an hour if that is unknown,
+	// but at least one ttl. An election is never held long, nor is a name if it is unknown
+	// whether it is an election (State.Unreadable). Typical is called only for a name that
+	// is held for more than a ttl, or whose first waiter waits for very long.
 	Typical func(name string) (typical time.Duration, ok bool)
 }
 

@@ -128,22 +128,28 @@ func TestDiagnose(t *testing.T) {
 			return s
 		}(), nil, "expiring", "r2 has stopped renewing: 100ms is left of its ttl of 15s; 2 of 3 holders renew late"},
 
-		"not long":    {held(heldFor(25 * minute)), nil, healthy, ""},
-		"long by ttl": {held(heldFor(25*minute + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
-		"not an hour": {held(func(s *admin.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute }), nil, healthy, ""},
-		"an hour":     {held(func(s *admin.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute+1 }), nil, "held-long", "which is more than an hour"},
+		"not an hour": {held(heldFor(60 * minute)), nil, healthy, ""},
+		"an hour":     {held(heldFor(60*minute + 1)), nil, "held-long", "held by a for 1h00m, which is more than an hour"},
 		"not its ttl": {held(func(s *admin.State) {
 			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute
 		}), nil, healthy, ""},
 		"its ttl": {held(func(s *admin.State) {
 			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute+1
 		}), nil, "held-long", "more than its ttl (2h00m)"},
-		"as usual":         {held(heldFor(minute)), usually(20 * sec), healthy, ""},
-		"longer than ever": {held(heldFor(minute + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
-		"usually long":     {held(heldFor(600 * minute)), usually(300 * minute), healthy, ""},
-		"leads for long":   {held(func(s *admin.State) { s.Term, s.Holder.Held = 7, 6000*minute }), nil, healthy, ""},
-		"no history":       {held(heldFor(26 * minute)), &diagnose.Options{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
-		"late and long":    {held(func(s *admin.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
+		"as usual":           {held(heldFor(minute)), usually(20 * sec), healthy, ""},
+		"longer than ever":   {held(heldFor(minute + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
+		"usually long":       {held(heldFor(600 * minute)), usually(300 * minute), healthy, ""},
+		"usual, but no ttl":  {held(heldFor(15 * sec)), usually(sec), healthy, ""},
+		"above a ttl":        {held(heldFor(15*sec + 1)), usually(sec), "held-long", "which is 15 times as long as usual (1s)"},
+		"as expected":        {held(expects(600*minute, 600*minute)), usually(sec), healthy, ""},
+		"not as expected":    {held(expects(120*minute, 120*minute+1)), usually(300 * minute), "held-long", "held by a for 2h00m, which is longer than expected (2h00m)"},
+		"expects too little": {held(expects(sec, 15*sec)), nil, healthy, ""},
+		"a cure":             {held(heldFor(61 * minute)), nil, "held-long", "If that is normal, say so: 'holdfast run --expect' or Details.Expect"},
+		"leads for long":     {held(func(s *admin.State) { s.Term, s.Holder.Held = 7, 6000*minute }), nil, healthy, ""},
+		"leads as never":     {held(func(s *admin.State) { s.Term, s.Holder.Held = 7, 6000*minute }), usually(sec), healthy, ""},
+		"may lead":           {held(func(s *admin.State) { s.Unreadable, s.Holder.Held = errors.New("NOPERM"), 6000*minute }), usually(sec), healthy, ""},
+		"no history":         {held(heldFor(61 * minute)), &diagnose.Options{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
+		"late and long":      {held(func(s *admin.State) { s.Holder.Held, s.Holder.Remaining = 61*minute, sec }), nil, "expiring held-long", ""},
 
 		"revoked":          {held(func(s *admin.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, or for 1s at most"},
 		"rests":            {held(func(s *admin.State) { s.Holder = &admin.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "in cool-down after the hold of a, for 1m0s more"},
@@ -200,6 +206,28 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// What costs a look into a journal is asked only of a name that may be held long or whose
+// waiters may starve.
+func TestTypicalIsAskedSparingly(t *testing.T) {
+	asked := 0
+	known := &diagnose.Options{Typical: func(string) (time.Duration, bool) { asked++; return 0, false }}
+	for range 2 {
+		diagnose.State(held(heldFor(15*time.Second)), known)
+		diagnose.State(held(func(s *admin.State) {
+			s.Holder.Held = 15 * time.Second
+			waitFor(s, waiter("b", 5*time.Minute, admin.Part{}))
+		}), known)
+		diagnose.State(held(expects(time.Hour, 2*time.Hour)), known)
+		diagnose.State(held(func(s *admin.State) { s.Term, s.Holder.Held = 7, time.Hour }), known)
+	}
+	if asked != 0 {
+		t.Errorf("asked %d times, want never", asked)
+	}
+	if diagnose.State(held(heldFor(time.Minute)), known); asked != 1 {
+		t.Errorf("asked %d times of a hold that is older than its ttl, want once", asked)
+	}
+}
+
 // permitsLeft is a semaphore whose holder has this much left of 15 s, and since when it
 // holds is not known.
 func permitsLeft(d time.Duration) *admin.State {
@@ -207,6 +235,13 @@ func permitsLeft(d time.Duration) *admin.State {
 	s.Holders[0].Remaining = d
 	s.Holder = &s.Holders[0]
 	return s
+}
+
+// expects is a holder that expects to hold for one time and holds for another.
+func expects(expect, held time.Duration) func(*admin.State) {
+	return func(s *admin.State) {
+		s.Holder.Details, s.Holder.Held = &holdfast.Details{Expect: expect}, held
+	}
 }
 
 func foreign(remaining time.Duration) func(*admin.State) {

@@ -183,31 +183,36 @@ func (s subject) late() *Diagnosis {
 }
 
 // long finds a mutex that is held for too long. Of the shared kinds it is not known
-// since when they are held.
+// since when they are held. To lead for long is what a leader is for.
 func (s subject) long(o *Options) *Diagnosis {
 	h := s.Holder
-	if h.Held <= 0 {
+	if h.Held <= h.TTL || s.Term > 0 || s.Unreadable != nil {
 		return nil
 	}
-	limit, why := 100*h.TTL, fmt.Sprintf("more than 100 times its ttl (%s)", rough(h.TTL))
-	typical, known := o.typical(s.Name)
-	switch {
-	case known:
-		limit, why = 3*typical, fmt.Sprintf("%d times as long as usual (%s)", int(h.Held/typical), rough(typical))
-	case s.Term > 0:
-		return nil // to lead for long is what a leader is for
-	case h.TTL > time.Hour:
-		limit, why = h.TTL, fmt.Sprintf("more than its ttl (%s)", rough(h.TTL))
-	case limit > time.Hour:
-		limit, why = time.Hour, "more than an hour"
-	}
+	limit, why := s.holdLimit(o)
 	if h.Held <= limit {
 		return nil
 	}
 	return &Diagnosis{
 		HeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Describe(), rough(h.Held), why),
-		"check whether its work makes progress; " + s.toStop(),
+		"check whether its work makes progress; " + s.toStop() + ". If that is normal, say so: 'holdfast run --expect' or Details.Expect",
 	}
+}
+
+// holdLimit is how long a holder may have the name until that is long, and what is said
+// of one that has it for longer.
+func (s subject) holdLimit(o *Options) (limit time.Duration, why string) {
+	h := s.Holder
+	if h.Details != nil && h.Details.Expect > 0 {
+		return h.Details.Expect, fmt.Sprintf("longer than expected (%s)", rough(h.Details.Expect))
+	}
+	if typical, known := o.typical(s.Name); known {
+		return 3 * typical, fmt.Sprintf("%d times as long as usual (%s)", int(h.Held/typical), rough(typical))
+	}
+	if h.TTL > time.Hour {
+		return h.TTL, fmt.Sprintf("more than its ttl (%s)", rough(h.TTL))
+	}
+	return time.Hour, "more than an hour"
 }
 
 // toStop says how a holder is made to stop.
@@ -339,9 +344,12 @@ func (s subject) starves(w *admin.Waiter, o *Options) bool {
 	if h == nil || h.Cooldown || h.Held <= 0 {
 		return false // for how long it is held is not known
 	}
+	queue, turn := time.Duration(s.Waiting+1), max(h.Held, h.TTL)
+	if w.Waited/starveFactor <= queue*turn {
+		return false
+	}
 	typical, _ := o.typical(s.Name)
-	turn := max(h.Held, h.TTL, typical)
-	return w.Waited/starveFactor > time.Duration(s.Waiting+1)*turn
+	return w.Waited/starveFactor > queue*typical
 }
 
 // blocked reports whether readers keep a writer waiting.

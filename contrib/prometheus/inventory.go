@@ -53,6 +53,14 @@ type InventoryOptions struct {
 	// s.
 	Timeout time.Duration
 
+	// Diagnose is what is known of names beside Redis, such as for how long they are
+	// usually held: see journal.TypicalHolds. Default: nothing.
+	Diagnose *diagnose.Options
+
+	// Except reports whether a name is left out of holdfast_inventory_diagnosed, so
+	// that no alert is about it. Default: none is.
+	Except func(name string) bool
+
 	// MaxNames is the largest number of names that is surveyed. If there are
 	// more, nothing is surveyed and holdfast_inventory_capped is 1. Each 10,000
 	// held names cost Redis about 100 ms per survey. Default: 20,000.
@@ -119,15 +127,20 @@ type figures struct {
 
 var kinds = []holdfast.Kind{holdfast.KindMutex, holdfast.KindSemaphore, holdfast.KindRWMutex}
 
-func figuresOf(s *diagnose.Report, at time.Time) *figures {
+func figuresOf(s *diagnose.Report, except func(name string) bool, at time.Time) *figures {
 	f := &figures{
 		at:     at,
 		states: map[string]int{"held": s.Counts.Held, "cooldown": s.Counts.Cooldown, "free": s.Counts.Free, "unreadable": s.Counts.Unreadable},
 		held:   make(map[holdfast.Kind]int), waiting: make(map[holdfast.Kind]int),
 		longestWait: make(map[holdfast.Kind]time.Duration),
-		codes:       s.Counts.Codes,
+		codes:       make(map[diagnose.Code]int),
 	}
 	for _, n := range s.Names {
+		if except == nil || !except(n.Name) {
+			for _, d := range n.Reasons {
+				f.codes[d.Code]++
+			}
+		}
 		if n.Err != nil {
 			continue
 		}
@@ -204,7 +217,7 @@ func (i *Inventory) survey(r *round, began time.Time) {
 	i.running, i.took = nil, time.Since(began)
 	i.up, i.capped = err == nil && !capped, capped
 	if i.up {
-		i.shown = figuresOf(report, began)
+		i.shown = figuresOf(report, i.options.Except, began)
 	}
 }
 
@@ -223,7 +236,7 @@ func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped
 	if err != nil {
 		return nil, false, err
 	}
-	return diagnose.Survey(survey, nil), false, nil
+	return diagnose.Survey(survey, i.options.Diagnose), false, nil
 }
 
 // Describe implements prometheus.Collector.

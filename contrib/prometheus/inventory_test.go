@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 )
@@ -85,6 +87,31 @@ func TestInventory(t *testing.T) {
 	if longest := scrape(t, only)["holdfast_inventory_longest_wait_seconds{mutex}"]; longest <= 0 || longest > patience.Seconds() {
 		t.Errorf("longest wait: got %v, want what has passed", longest)
 	}
+}
+
+// What is known of names is used, and a name may be left out of what is diagnosed.
+func TestInventoryKnowsMore(t *testing.T) {
+	store := embed(t)
+	a := plain(t, store, "A")
+	for _, name := range []string{"x", "legacy:x"} { // held for years
+		lock(t, a, name)
+		set := driver.Call{Script: driver.NewScript("set", "return redis.call('SET', KEYS[1], '1')"), Keys: []string{"holdfast/fence:{holdfast:" + name + "}"}}
+		if _, err := store.Eval(t.Context(), set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := &holdfastprom.InventoryOptions{Wait: patience}
+	diagnosed := func(heldLong float64) {
+		t.Helper()
+		shows(t, holdfastprom.NewInventory(admin.Of(a), options), map[string]float64{
+			"holdfast_inventory_diagnosed{held-long,true}": heldLong, "holdfast_inventory_held{mutex}": 2,
+		})
+	}
+	diagnosed(2)
+	options.Except = func(name string) bool { return strings.HasPrefix(name, "legacy:") }
+	diagnosed(1)
+	options.Diagnose = &diagnose.Options{Typical: func(string) (time.Duration, bool) { return 500_000 * time.Hour, true }}
+	diagnosed(0)
 }
 
 // However many scrape, Redis is asked once in Every, and by one at a time.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
@@ -17,6 +18,8 @@ import (
 const (
 	// MaxField is the longest field of a [Process], in bytes.
 	MaxField = 256
+	// MaxExpect is the longest Expect of a [Process].
+	MaxExpect = 744 * time.Hour
 
 	maxText = 16 * MaxField
 )
@@ -29,8 +32,11 @@ type Process struct {
 	Program string `json:"program,omitempty"`
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`
-	Parent  string `json:"parent,omitempty"`
-	Within  string `json:"within,omitempty"`
+
+	Expect time.Duration `json:"-"` // stored as Stored.ExpectMS
+
+	Parent string `json:"parent,omitempty"`
+	Within string `json:"within,omitempty"`
 }
 
 // The variables in which a command of 'holdfast run' finds the Client that holds a name
@@ -56,7 +62,7 @@ func OfThisProcess() Process {
 
 // Clean returns a copy that is safe to read and not too long.
 func (p Process) Clean() Process {
-	p.PID = max(0, p.PID)
+	p.PID, p.Expect = max(0, p.PID), min(max(0, p.Expect), MaxExpect)
 	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note, &p.Parent, &p.Within} {
 		*field = keyspace.Clean(*field, MaxField)
 	}
@@ -85,11 +91,13 @@ func (p Process) String() string {
 // Stored is what a Client stores about its process.
 type Stored struct {
 	Process
+	ExpectMS int64    `json:"expect_ms,omitempty"`
 	Exported []string `json:"exported,omitempty"` // hashes of tenures that no process renews by itself
 }
 
 // Text returns the form in Redis.
 func (s Stored) Text() string {
+	s.ExpectMS = s.Expect.Milliseconds()
 	text, err := json.Marshal(s)
 	if err != nil { // strings and a number
 		panic("holdfast: " + err.Error())
@@ -103,6 +111,7 @@ func Parse(text string) (s Stored, ok bool) {
 	if len(text) > maxText || json.Unmarshal([]byte(text), &s) != nil {
 		return Stored{}, false
 	}
+	s.Expect = time.Duration(min(s.ExpectMS, MaxExpect.Milliseconds())) * time.Millisecond
 	s.Process = s.Clean()
 	return s, true
 }

@@ -29,10 +29,17 @@ func TestString(t *testing.T) {
 
 // A process reads what another one stores, and cleans it.
 func TestParse(t *testing.T) {
-	s := Stored{Process: Process{Host: "a\x1bb", PID: -1, User: strings.Repeat("x", 2*MaxField), Note: "n"}, Exported: []string{"h"}}
+	s := Stored{Process: Process{Host: "a\x1bb", PID: -1, User: strings.Repeat("x", 2*MaxField), Note: "n", Expect: 2 * time.Hour}, Exported: []string{"h"}}
 	got, ok := Parse(s.Text())
-	if want := (Process{Host: "a_b", User: strings.Repeat("x", MaxField), Note: "n"}); !ok || got.Process != want || len(got.Exported) != 1 {
+	if want := (Process{Host: "a_b", User: strings.Repeat("x", MaxField), Note: "n", Expect: 2 * time.Hour}); !ok || got.Process != want || len(got.Exported) != 1 {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for text, want := range map[string]time.Duration{
+		`{"expect_ms":-1}`: 0, `{"expect_ms":1}`: time.Millisecond, `{"expect_ms":9223372036854775807}`: MaxExpect,
+	} {
+		if got, ok := Parse(text); !ok || got.Expect != want {
+			t.Errorf("%s: got %v, want %v", text, got.Expect, want)
+		}
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "no JSON": "{", "a list": "[]", "too long": `{"note":"` + strings.Repeat("x", maxText) + `"}`,
@@ -49,13 +56,14 @@ type store struct {
 	begin chan struct{} // nil: at once
 	err   error
 	texts []string
+	ttls  []string
 }
 
 func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	if s.begin != nil {
 		<-s.begin
 	}
-	s.texts = append(s.texts, call.Args[0])
+	s.texts, s.ttls = append(s.texts, call.Args[0]), append(s.ttls, call.Args[1])
 	return nil, s.err
 }
 
@@ -90,6 +98,7 @@ func TestRemove(t *testing.T) {
 		for exports, want := range []string{"", `"exported":[`} {
 			s := &store{}
 			n := noteOn(t, s, nil)
+			n.about.Expect = 10 * time.Second
 			if exports > 0 {
 				n.Exported("id")
 			}
@@ -99,6 +108,9 @@ func TestRemove(t *testing.T) {
 			<-n.Remove(t.Context())
 			if len(s.texts) != 2 || !strings.Contains(s.texts[1], want) || want == "" && s.texts[1] != "" {
 				t.Errorf("got %q, want %q last", s.texts, want)
+			}
+			if ttl := []string{"3601000", "3611000"}[exports]; s.ttls[0] != ttl {
+				t.Errorf("the details live for %s ms, want %s: only what is exported needs them for longer", s.ttls[0], ttl)
 			}
 		}
 		s := &store{}

@@ -26,7 +26,8 @@ const (
 // fails with it. A nil Note does nothing.
 type Note struct {
 	caller  *call.Caller
-	call    driver.Call // without its text
+	call    driver.Call   // without its text and ttl
+	ttl     time.Duration // of the details after a write
 	warn    func(error)
 	writing chan struct{} // of 1: one writes at a time, so that an old text never comes last
 
@@ -42,7 +43,7 @@ type Note struct {
 func NewNote(p Process, client string, ttl time.Duration, caller *call.Caller, warn func(error)) *Note {
 	return &Note{
 		caller: caller, warn: warn, writing: make(chan struct{}, 1), about: Stored{Process: p.Clean()},
-		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}, Args: []string{"", strconv.FormatInt((noteTTL + ttl).Milliseconds(), 10)}},
+		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}}, ttl: noteTTL + ttl,
 	}
 }
 
@@ -80,13 +81,13 @@ func (n *Note) Write() {
 	defer func() { <-n.writing }()
 	closed := n.caller.Closed() != nil
 	n.mu.Lock()
-	text := n.about.Text()
+	note := n.with(n.about.Text())
 	n.due = false
 	n.mu.Unlock()
 	if closed { // Remove has the last word
 		return
 	}
-	_, err := n.caller.Run(n.caller.Life, n.caller.Attempt, n.with(text))
+	_, err := n.caller.Run(n.caller.Life, n.caller.Attempt, note)
 	closed = n.caller.Closed() != nil
 	n.mu.Lock()
 	known := err == nil || closed || n.warned
@@ -101,9 +102,14 @@ func (n *Note) Write() {
 	n.warn(err)
 }
 
+// with returns the call that writes text; mu is held. If a tenure was exported, no Client may
+// be left to write again.
 func (n *Note) with(text string) driver.Call {
-	call := n.call
-	call.Args = []string{text, n.call.Args[1]}
+	call, ttl := n.call, n.ttl
+	if len(n.about.Exported) > 0 {
+		ttl += n.about.Expect
+	}
+	call.Args = []string{text, strconv.FormatInt(ttl.Milliseconds(), 10)}
 	return call
 }
 
@@ -125,6 +131,7 @@ func (n *Note) Remove(ctx context.Context) <-chan struct{} {
 	if len(n.about.Exported) > 0 {
 		text = n.about.Text()
 	}
+	note := n.with(text)
 	go func() {
 		defer close(done)
 		select {
@@ -132,7 +139,7 @@ func (n *Note) Remove(ctx context.Context) <-chan struct{} {
 			defer func() { <-n.writing }()
 		case <-time.After(removalWait):
 		}
-		_, _ = n.caller.Run(ctx, removalWait, n.with(text)) // it expires
+		_, _ = n.caller.Run(ctx, removalWait, note) // it expires
 	}()
 	return done
 }

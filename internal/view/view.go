@@ -61,9 +61,22 @@ type Waiter struct {
 
 // Process is the process behind a holder or a waiter.
 type Process struct {
-	Client  string            `json:"client,omitempty"`
-	Revoked string            `json:"revoked,omitempty"`
-	Details *holdfast.Details `json:"details,omitempty"`
+	Client  string   `json:"client,omitempty"`
+	Revoked string   `json:"revoked,omitempty"`
+	Details *Details `json:"details,omitempty"`
+}
+
+// Details are what a process stores about itself.
+type Details struct {
+	holdfast.Details
+	ExpectMS int64 `json:"expect_ms,omitempty"`
+}
+
+func newDetails(d *holdfast.Details) *Details {
+	if d == nil {
+		return nil
+	}
+	return &Details{*d, d.Expect.Milliseconds()}
 }
 
 // Part is what a holder has, or a waiter wants, of a shared kind.
@@ -134,7 +147,7 @@ func NewState(s *admin.State, reasons []diagnose.Diagnosis) *State {
 		}
 	}
 	for i, w := range s.Waiters {
-		out.Waiters = append(out.Waiters, Waiter{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, Process{w.Client, "", w.Details}, newPart(w.Part)})
+		out.Waiters = append(out.Waiters, Waiter{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, Process{w.Client, "", newDetails(w.Details)}, newPart(w.Part)})
 	}
 	return out
 }
@@ -144,7 +157,7 @@ func NewHolder(h *admin.Holder) *Holder {
 	if h == nil {
 		return nil
 	}
-	out := &Holder{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Cooldown: h.Cooldown, Process: Process{h.Client, h.Revoked, h.Details}, Part: newPart(h.Part)}
+	out := &Holder{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Cooldown: h.Cooldown, Process: Process{h.Client, h.Revoked, newDetails(h.Details)}, Part: newPart(h.Part)}
 	if h.Held > 0 {
 		out.HeldMS = new(h.Held.Milliseconds())
 	}

@@ -22,7 +22,7 @@ func Handler(names admin.Reader, options *Options) http.Handler {
 	o := options.withDefaults()
 	config := pages.Config{
 		Base: o.BasePath, ReadOnly: o.ReadOnly, MayAct: o.Authorize != nil, Journal: o.Journal,
-		Sampler: seen.NewSampler(names, o.Prefix, o.Journal), Check: noCheck,
+		Sampler: seen.NewSampler(names, o.Prefix, o.Journal, o.Diagnose), Check: noCheck,
 	}
 	master, _ := names.(*admin.Admin)
 	switch names := names.(type) {

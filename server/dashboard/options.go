@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
 // Options are the settings of [Handler]. Nil options and the zero value mean a
@@ -35,6 +37,10 @@ type Options struct {
 	// Journal has the past, and the jobs of "holdfast run". See [JournalIn].
 	// Default: nil, the past since a page was opened.
 	Journal Journal
+
+	// Diagnose is what is known of names beside Redis, such as for how long they are
+	// usually held: see journal.TypicalHolds. Default: nothing.
+	Diagnose *diagnose.Options
 }
 
 // Action is a request to change a tenure.

@@ -3,6 +3,7 @@ package journaled_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -186,6 +187,36 @@ func TestTypical(t *testing.T) {
 	store.breaks(errors.New("connection refused"))
 	if got, ok := journal.Typical(t.Context(), store, "", "n"); ok {
 		t.Errorf("got %v from a server that does not answer", got)
+	}
+}
+
+// TypicalHolds knows all names from one reading.
+func TestTypicalHolds(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
+	const names = 100
+	for i := range 3 * names {
+		name := fmt.Sprint("n", i%names)
+		w.Note(journal.Entry{Event: journal.Granted, Name: name, Token: 1})
+		w.Note(journal.Entry{Event: journal.Released, Name: name, Token: 1, Held: time.Duration(i%names+1) * time.Second})
+	}
+	for range 3 { // an exported hold is not counted
+		w.Note(journal.Entry{Event: journal.Released, Name: "n7", Token: 1, Cause: holdfast.Exported})
+	}
+	flush(t, w)
+	before := store.calls.Load()
+	typical := journal.TypicalHolds(store, "")
+	for i := range names {
+		if got, ok := typical(fmt.Sprint("n", i)); got != time.Duration(i+1)*time.Second || !ok {
+			t.Fatalf("n%d: got %v, %v, want %d s", i, got, ok, i+1)
+		}
+	}
+	if got, ok := typical("never"); ok {
+		t.Errorf("got %v of a name that is not in the journal", got)
+	}
+	if calls := store.calls.Load() - before; calls != 2 {
+		t.Errorf("%d calls for all names, want 2 pages of 500 entries", calls)
 	}
 }
 

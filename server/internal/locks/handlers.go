@@ -49,7 +49,7 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return nil, err
 			}
-			return diagnose.Survey(survey, nil), nil
+			return diagnose.Survey(survey, n.known), nil
 		})
 		if got.Err != nil {
 			return got.Err

@@ -24,13 +24,14 @@ type Names struct {
 	Admin   *admin.Admin
 	client  *holdfast.Client
 	store   *outage.Watch
+	known   *diagnose.Options
 	logger  *slog.Logger
 	surveys memo.Memo[*diagnose.Report]
 }
 
 // New makes Names.
-func New(client *holdfast.Client, store *outage.Watch, logger *slog.Logger) *Names {
-	return &Names{Admin: admin.Of(client), client: client, store: store, logger: logger}
+func New(client *holdfast.Client, store *outage.Watch, known *diagnose.Options, logger *slog.Logger) *Names {
+	return &Names{Admin: admin.Of(client), client: client, store: store, known: known, logger: logger}
 }
 
 // Holder returns the holder of a name; nil means that no process holds it.
@@ -49,7 +50,7 @@ func (n *Names) inspect(ctx context.Context, name string) (*view.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := view.NewState(around.Names[0].State, diagnose.Around(around, nil))
+	out := view.NewState(around.Names[0].State, diagnose.Around(around, n.known))
 	run, err := n.client.LastRun(ctx, name)
 	if err != nil && !errors.Is(err, holdfast.ErrNeverRan) && ctx.Err() != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (n *Names) Held(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		state := view.NewState(s, diagnose.State(s, nil))
+		state := view.NewState(s, diagnose.State(s, n.known))
 		if h := state.Holder; h != nil {
 			is := "held by"
 			if h.Cooldown {

@@ -14,10 +14,12 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -25,9 +27,10 @@ import (
 // journal knows. All commands that ask or change a name get one by connect.
 type Session struct {
 	*holdfast.Client
-	Admin *admin.Admin // of the same names
-	Store driver.Store // for what is no lock: the journal, keys of our own
-	Usual *Usual
+	Admin *admin.Admin      // of the same names
+	Store driver.Store      // for what is no lock: the journal, keys of our own
+	Usual *Usual            // of one name
+	Known *diagnose.Options // of all names
 	end   func()
 }
 
@@ -65,7 +68,7 @@ func OpenAgain(ctx context.Context, a *cli.App, again *Again, o holdfast.Options
 	var level slog.LevelVar
 	level.Set(a.Level())
 	o.Prefix, o.Owner, o.Logger = a.Prefix, a.Owner, slog.New(a.Logger(&level))
-	s := &Session{Store: store, Usual: newUsual(store, o.Prefix)}
+	s := &Session{Store: store, Usual: newUsual(store, o.Prefix), Known: &diagnose.Options{Typical: journal.TypicalHolds(store, o.Prefix)}}
 	var after []func()
 	for _, begin := range with {
 		after = append(after, begin(s, &o))

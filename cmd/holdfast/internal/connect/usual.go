@@ -69,10 +69,9 @@ func (u *Usual) Expected(state *admin.State) time.Duration {
 	return max(0, typical-h.Held) + time.Duration(before)*typical
 }
 
-// About is for diagnose.State. A hold that is younger than its ttl is not looked up: many
-// waiters would ask, and no such hold is long.
-func (u *Usual) About(state *admin.State) *diagnose.Options {
-	if h := state.Holder; u == nil || h == nil || h.Held <= h.TTL {
+// Known is for diagnose.State of one name.
+func (u *Usual) Known() *diagnose.Options {
+	if u == nil {
 		return nil
 	}
 	return &diagnose.Options{Typical: u.typical}

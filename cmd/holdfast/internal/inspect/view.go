@@ -44,7 +44,7 @@ func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (
 		return nil, err
 	}
 	state := around.Names[0].State
-	v := newView(a, state, diagnose.Around(around, client.Usual.About(state)))
+	v := newView(a, state, diagnose.Around(around, client.Usual.Known()))
 	if v.last, err = client.LastRun(ctx, name); err != nil && !errors.Is(err, holdfast.ErrNeverRan) {
 		a.Detail("last run of %s unknown: %s", name, cli.Why(err))
 	}
@@ -95,7 +95,7 @@ func All(ctx context.Context, a *cli.App, client *connect.Session, prefix string
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, n := range diagnose.Survey(survey, nil).Names {
+	for _, n := range diagnose.Survey(survey, client.Known).Names {
 		v := newView(a, n.State, n.Reasons)
 		if v.Refused = n.Err; n.Err != nil {
 			refused = append(refused, n.Err)

@@ -220,6 +220,7 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock; N is the number of all replicas that can become master")
 	flags.IntVarP(&o.BusyCode, "busy-code", "E", cli.ExitTempFail, "exit code if the lock is held")
 	flags.StringVar(&o.Details.Note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
+	o.Details.ExpectFlag(flags)
 	flags.BoolVar(&o.Details.None, "no-details", false, "do not store host, user and note for 'holdfast show'")
 	flags.StringVar(&o.file, "lease-file", "", "write the lease to `FILE` with mode 0600, not to stdout")
 	take.JournalFlag(flags, &o.Silent)
@@ -231,9 +232,9 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 func (o *acquireOptions) details() *holdfast.Details {
 	details := holdfast.ProcessDetails()
 	if o.Details.None { // stored all the same: they say that no process renews the lease
-		return &holdfast.Details{Parent: details.Parent, Within: details.Within}
+		return &holdfast.Details{Parent: details.Parent, Within: details.Within, Expect: o.Details.Expect}
 	}
-	details.PID, details.Program, details.Note = 0, "holdfast acquire", o.Details.Note
+	details.PID, details.Program, details.Note, details.Expect = 0, "holdfast acquire", o.Details.Note, o.Details.Expect
 	return details
 }
 

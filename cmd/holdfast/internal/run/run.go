@@ -60,6 +60,7 @@ func Command(a *cli.App) *cobra.Command {
 	flags.StringVar(&o.Steal.Tenure, "steal", "", "take the lock from the holder with this `HASH`, before all waiters")
 	flags.StringVar(&o.Steal.Reason, "reason", "", "`TEXT` for the old holder, with --steal")
 	o.LeaseFlags(flags)
+	o.Details.ExpectFlag(flags)
 	flags.IntVarP(&o.BusyCode, "busy-code", "E", cli.ExitTempFail, "exit code if the lock is held, or the tick of --every has begun")
 	take.JournalFlag(flags, &o.Silent)
 	flags.StringVar(&o.Status, "status-file", "", "`FILE` for the state and the result, as JSON")
@@ -80,7 +81,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	defer signal.Stop(caught)
 	ctx, waited := signals.Until(ctx, caught)
 	narrator := take.NewNarrator(a)
-	log := &take.JobLog{A: a, Name: name, Silent: o.Silent, Every: o.Every}
+	log := &take.JobLog{A: a, Name: name, Silent: o.Silent, Every: o.Every, Expect: o.Details.Expect}
 	client, err := take.Open(ctx, a, &o, narrator, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: narrator.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)

@@ -11,12 +11,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
@@ -26,6 +29,7 @@ import (
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/dashboard"
+	"github.com/holdfast-go/holdfast/server/notify"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -43,6 +47,7 @@ type serveFlags struct {
 	maxConnections  int
 	options         server.Options
 	notify          notifyFlags
+	noAlert         []string // patterns of names
 	tokensWereAsked bool
 	silent          bool
 }
@@ -71,6 +76,7 @@ func Command(a *cli.App) *cobra.Command {
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
 	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
 	f.notify.add(flags)
+	flags.StringArrayVar(&f.noAlert, "no-alert", nil, "`PATTERN` of names that no alert is about, such as 'dev:*'; may be repeated")
 	take.JournalFlag(flags, &f.silent)
 	flags.StringVar(&f.admin, "admin-listen", "", "loopback `ADDRESS` for profiles of this process (pprof)")
 	cmd.AddCommand(serveTokenCommand(a))
@@ -107,7 +113,8 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer client.Close()
-	inventory := holdfastprom.NewInventory(admin.Of(client.Client), nil)
+	f.options.Diagnose = client.Known
+	inventory := holdfastprom.NewInventory(admin.Of(client.Client), &holdfastprom.InventoryOptions{Diagnose: client.Known, Except: f.excepted})
 	f.options.Metrics = f.metricsOf(metrics, client.Client, seen, a.Prefix, inventory, posts.results)
 	if f.options.Pages, err = f.pagesOf(client.Client, seen, a.Prefix); err != nil {
 		return err
@@ -126,7 +133,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer endAdmin()
-	defer posts.begin(ctx, client.Client, inventory.Survey)()
+	defer posts.begin(ctx, client.Client, f.surveyOf(inventory))()
 	web, failed := f.startWeb(a, api, listener, pairs)
 	if err := announce(a, listener.Addr(), f); err != nil {
 		return errors.Join(err, web.Close())
@@ -227,6 +234,8 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--max-connections must be 1 or more")
 	case f.options.MaxStreams < 1:
 		return cli.Usagef("--max-streams must be 1 or more")
+	case slices.ContainsFunc(f.noAlert, func(pattern string) bool { _, err := nameMatches(pattern, ""); return err != nil }):
+		return cli.Usagef("--no-alert: a [ in a pattern needs a ]; * is any text")
 	case f.options.MaxTTL == 0 || f.options.MaxWait == 0 || f.options.TerraformTTL == 0: // to the API that is its default
 		return cli.Usagef("--max-ttl, --max-wait and --terraform-ttl must be more than 0")
 	}
@@ -256,7 +265,7 @@ func (f *serveFlags) pagesOf(client *holdfast.Client, store driver.Store, prefix
 	}()
 	return dashboard.Handler(admin.Of(client), &dashboard.Options{
 		BasePath: f.options.BasePath, ReadOnly: f.options.ReadOnly,
-		Journal: dashboard.JournalIn(store, prefix), Authorize: onlyAdmins,
+		Journal: dashboard.JournalIn(store, prefix), Diagnose: f.options.Diagnose, Authorize: onlyAdmins,
 	}), nil
 }
 
@@ -266,6 +275,33 @@ func onlyAdmins(r *http.Request, _ dashboard.Action) error {
 		return errors.New("this needs a token with the role admin")
 	}
 	return nil
+}
+
+// excepted reports whether no alert is about a name.
+func (f *serveFlags) excepted(name string) bool {
+	return slices.ContainsFunc(f.noAlert, func(pattern string) bool {
+		matches, _ := nameMatches(pattern, name) // the pattern was checked
+		return matches
+	})
+}
+
+// surveyOf makes surveys without the names that no alert is about.
+func (f *serveFlags) surveyOf(inventory *holdfastprom.Inventory) notify.Survey {
+	return func(ctx context.Context) (*diagnose.Report, error) {
+		all, err := inventory.Survey(ctx)
+		if err != nil || len(f.noAlert) == 0 {
+			return all, err
+		}
+		rest := *all // it is shared
+		rest.Names = slices.DeleteFunc(slices.Clone(all.Names), func(n diagnose.Name) bool { return f.excepted(n.Name) })
+		return &rest, nil
+	}
+}
+
+// nameMatches is path.Match with a * that also matches slashes.
+func nameMatches(pattern, name string) (bool, error) {
+	flat := strings.NewReplacer("/", ":")
+	return path.Match(flat.Replace(pattern), flat.Replace(name))
 }
 
 // metricsOf serves what a Client does and sees: its own locks, the inventory of Redis, jobs, and

@@ -20,6 +20,7 @@ type JobLog struct {
 	Name   string
 	Silent bool
 	Every  time.Duration   // as in an Entry
+	Expect time.Duration   // likewise
 	writer *journal.Writer // nil: silent
 	token  int64
 	began  time.Time
@@ -74,7 +75,7 @@ func (l *JobLog) note(e journal.Entry) {
 // Started notes that the command has begun, under a lease of client.
 func (l *JobLog) Started(client *connect.Session, lease *holdfast.Lease) {
 	l.token, l.began = lease.Token(), time.Now()
-	l.note(journal.Entry{Event: journal.Started, Token: l.token, At: l.began, Client: client.ID(), Every: l.Every})
+	l.note(journal.Entry{Event: journal.Started, Token: l.token, At: l.began, Client: client.ID(), Every: l.Every, Expect: l.Expect})
 }
 
 // Ended notes the end of the command, with the exit code of its result.

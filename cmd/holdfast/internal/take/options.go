@@ -64,6 +64,8 @@ func (o *Options) Check(given func(flag string) bool) error {
 		return cli.Usagef("--min-hold is %v: it must be from 0 to %v", o.MinHold, holdfast.MaxMinHold)
 	case o.MaxHold < 0 || given("max-hold") && o.MaxHold == 0:
 		return cli.Usagef("--max-hold is %v: it must be more than 0", o.MaxHold)
+	case o.Details.Expect < 0 || given("expect") && o.Details.Expect == 0 || o.Details.Expect > holdfast.MaxMinHold || o.Details.Expect%time.Millisecond != 0:
+		return cli.Usagef("--expect is %v: it must be whole milliseconds, up to %s", o.Details.Expect, console.Age(holdfast.MaxMinHold))
 	case o.Replicas < 0 || o.Replicas > holdfast.MaxWaitReplicas:
 		return cli.Usagef("--wait-replicas is %d: it must be from 0 to %d", o.Replicas, holdfast.MaxWaitReplicas)
 	case o.BusyCode < 0 || o.BusyCode > 255:
@@ -199,8 +201,14 @@ func (o *Options) taker(client *connect.Session, name string) taker {
 
 // Details are the flags for what others see of this process.
 type Details struct {
-	Note string
-	None bool
+	Note   string
+	Expect time.Duration // 0: unknown
+	None   bool
+}
+
+// ExpectFlag gives a command that is not an election the flag --expect.
+func (d *Details) ExpectFlag(flags *pflag.FlagSet) {
+	flags.DurationVar(&d.Expect, "expect", 0, "how long the lock will be held at most; after that it is a problem (held-long)")
 }
 
 func (d *Details) flags(flags *pflag.FlagSet) {
@@ -211,12 +219,12 @@ func (d *Details) flags(flags *pflag.FlagSet) {
 // Of are the details while argv runs; nil: none.
 func (d *Details) Of(argv []string) *holdfast.Details {
 	details := holdfast.ProcessDetails()
-	details.Command, details.Note = commandLine(argv), d.Note
+	details.Command, details.Note, details.Expect = commandLine(argv), d.Note, d.Expect
 	switch {
-	case d.None && details.Parent == "":
+	case d.None && details.Parent == "" && d.Expect == 0:
 		return nil
 	case d.None:
-		return &holdfast.Details{Parent: details.Parent, Within: details.Within}
+		return &holdfast.Details{Parent: details.Parent, Within: details.Within, Expect: d.Expect}
 	}
 	return details
 }

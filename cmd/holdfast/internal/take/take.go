@@ -119,7 +119,7 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 	if lookErr == nil && state.Holder != nil {
 		var known *diagnose.Options // a try does not ask: many may come at a time
 		if late {
-			known = client.Usual.About(state)
+			known = client.Usual.Known()
 		}
 		text = inspect.HolderText(state, false, known) + inspect.WaitersText(state)
 	} else if isHeld && held.Owner != "" { // gone meanwhile

@@ -23,7 +23,7 @@ func TestUsual(t *testing.T) {
 		state := &admin.State{Name: "job", Kind: holdfast.KindMutex, Holder: &admin.Holder{
 			Owner: "ci-7", TTL: 15 * time.Second, Remaining: 12 * time.Second, Held: held,
 		}}
-		return waitText("job", state, false, u.About(state), 0)
+		return waitText("job", state, false, u.Known(), 0)
 	}
 	if got, want := look(14*time.Second), "job is held by ci-7 for 14s, renews on time"; got != want || asked != 0 {
 		t.Errorf("got %q, and asked %d times; want %q, and not asked", got, asked, want)

@@ -100,7 +100,7 @@ func (w *waiting) between() time.Duration {
 }
 
 func (w *waiting) line(state *admin.State) {
-	known := w.client.Usual.About(state)
+	known := w.client.Usual.Known()
 	switch {
 	case w.live:
 		expected := w.client.Usual.Expected(state)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -26,6 +27,7 @@ type Sampler struct {
 	from    admin.Reader
 	prefix  string
 	journal Journal
+	known   *diagnose.Options
 
 	mu      sync.Mutex // guards all below
 	current *Picture   // number 0 before the first poll
@@ -57,9 +59,9 @@ type Journal interface {
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
 
-// NewSampler makes a Sampler of the names below a prefix; journal may be nil.
-func NewSampler(from admin.Reader, prefix string, journal Journal) *Sampler {
-	return &Sampler{from: from, prefix: prefix, journal: journal, current: &Picture{ByName: map[string]*Lock{}}, fresh: make(chan struct{}), past: newPast()}
+// NewSampler makes a Sampler of the names below a prefix; journal and known may be nil.
+func NewSampler(from admin.Reader, prefix string, journal Journal, known *diagnose.Options) *Sampler {
+	return &Sampler{from: from, prefix: prefix, journal: journal, known: known, current: &Picture{ByName: map[string]*Lock{}}, fresh: make(chan struct{}), past: newPast()}
 }
 
 // Touch notes that there is a viewer. It returns the newest picture, which is empty and has the
@@ -103,7 +105,7 @@ func (s *Sampler) run() {
 	for {
 		began := time.Now()
 		bounded, stop := context.WithTimeout(ctx, max(patience, 3*last))
-		seen, err := survey(bounded, s.from, s.prefix)
+		seen, err := survey(bounded, s.from, s.prefix, s.known)
 		stop()
 		last = time.Since(began)
 		if !s.show(seen, err) {

@@ -9,14 +9,14 @@ import (
 )
 
 // survey makes a picture of all names below a prefix.
-func survey(ctx context.Context, from admin.Reader, prefix string) (*Picture, error) {
+func survey(ctx context.Context, from admin.Reader, prefix string, known *diagnose.Options) (*Picture, error) {
 	began := time.Now()
 	found, err := from.Survey(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
 	ended := time.Now()
-	survey := diagnose.Survey(found, nil)
+	survey := diagnose.Survey(found, known)
 	// The look took its time: of each name the answer is as old as the server's clock
 	// says, beside the newest.
 	var newest time.Time
