@@ -18,7 +18,7 @@ func TestServeJobs(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	aJobOfEachState(t, server.url())
-	wantJobs(t, scraped(t, server.url()))
+	wantJobs(t, scraped(t, server.url(), "--no-alert", "quiet*"))
 }
 
 // aJobOfEachState runs commands, one of which goes on, and notes what takes longer.
@@ -37,6 +37,9 @@ func aJobOfEachState(t *testing.T, url string) {
 	}
 	if err := command("run", "fails", "--redis", url, "--", "false").Run(); err == nil {
 		t.Fatal("run: got no error, want exit code 1")
+	}
+	if err := command("run", "quiet:1", "--redis", url, "--", "true").Run(); err != nil {
+		t.Fatal(err)
 	}
 
 	store, err := rueidisstore.Open(url, nil)
@@ -79,7 +82,7 @@ func wantJobs(t *testing.T, page string) {
 	for _, want := range []string{
 		`holdfast_jobs_up 1`,
 		`holdfast_jobs{state="running"} 1`, `holdfast_jobs{state="too long"} 1`, `holdfast_jobs{state="no end"} 1`,
-		`holdfast_jobs{state="failed"} 1`, `holdfast_jobs{state="late"} 1`, `holdfast_jobs{state="ok"} 1`,
+		`holdfast_jobs{state="failed"} 1`, `holdfast_jobs{state="late"} 1`, `holdfast_jobs{state="ok"} 2`,
 		`holdfast_job_running{name="job"} 1`, `holdfast_job_running{name="hangs"} 1`, `holdfast_job_running{name="hand"} 0`, `holdfast_job_running{name="killed"} 0`,
 		`holdfast_job_late{name="hourly"} 1`, `holdfast_job_late{name="hand"} 0`,
 		`holdfast_job_too_long{name="hangs"} 1`, `holdfast_job_too_long{name="job"} 0`,
@@ -95,7 +98,7 @@ func wantJobs(t *testing.T, page string) {
 			t.Errorf("/metrics lacks %s", want)
 		}
 	}
-	for _, unwanted := range []string{`holdfast_job_last_exit{class="ok",name="fails"}`, `last_success_timestamp_seconds{name="fails"}`} {
+	for _, unwanted := range []string{`holdfast_job_last_exit{class="ok",name="fails"}`, `last_success_timestamp_seconds{name="fails"}`, `name="quiet:1"`} {
 		if strings.Contains(page, unwanted) {
 			t.Errorf("/metrics has %s", unwanted)
 		}

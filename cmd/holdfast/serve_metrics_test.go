@@ -22,7 +22,7 @@ func TestServeMetrics(t *testing.T) {
 }
 
 // scraped is /metrics of a serve that begins and ends here.
-func scraped(t *testing.T, url string) string {
+func scraped(t *testing.T, url string, flags ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -30,7 +30,7 @@ func scraped(t *testing.T, url string) string {
 	var stderr bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- runInProcess(ctx, writeEnd, &stderr, "serve", "--listen", "127.0.0.1:0", "--redis", url)
+		ended <- runInProcess(ctx, writeEnd, &stderr, append([]string{"serve", "--listen", "127.0.0.1:0", "--redis", url}, flags...)...)
 		writeEnd.Close()
 	}()
 	line, err := bufio.NewReader(stdout).ReadString('\n')

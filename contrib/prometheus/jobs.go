@@ -44,6 +44,10 @@ type JobsOptions struct {
 	// Default: 30 s.
 	Every time.Duration
 
+	// Except reports whether a job has no series of its own, so that no alert is about
+	// it. Default: none is.
+	Except func(name string) bool
+
 	// Wait is how long a scrape waits for a read. If that takes longer, the scrape
 	// gets the figures of the one before. Default: 1 s.
 	Wait time.Duration
@@ -178,11 +182,13 @@ func (j *Jobs) Collect(metrics chan<- prometheus.Metric) {
 		}
 	}
 	gauge(jobsUp, truth(up))
-	states := make(map[journal.JobState]int)
-	for i, job := range shown {
-		if states[job.state]++; i >= j.options.MaxJobs {
+	states, named := make(map[journal.JobState]int), 0
+	for _, job := range shown {
+		states[job.state]++
+		if named == j.options.MaxJobs || j.options.Except != nil && j.options.Except(job.Name) {
 			continue
 		}
+		named++
 		moment(jobStarted, job.Started, job.Name)
 		moment(jobSucceeded, job.Succeeded, job.Name)
 		if !job.Ended.IsZero() {

@@ -312,7 +312,7 @@ func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Clien
 	registry.MustRegister(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registry.MustRegister(more...)
 	if !f.silent {
-		registry.MustRegister(holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Prefix: prefix}))
+		registry.MustRegister(holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Prefix: prefix, Except: f.excepted}))
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
