@@ -131,8 +131,8 @@ func TestServeNotifiesSlack(t *testing.T) {
 	if err := os.WriteFile(file, []byte(to.url+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startServe(t, redis.url(), "--notify-file", file, "--notify-format", "slack", "--notify-limit", "2", "-v")
-	for _, name := range []string{"a", "b", "c"} {
+	s := startServe(t, redis.url(), "--notify-file", file, "--notify-format", "slack", "--notify-limit", "2", "--no-alert", "A*", "-v")
+	for _, name := range []string{"A/1", "a", "b", "c"} {
 		stick(t, s, redis, name)
 	}
 	longUntil(t, "two posts", func() bool { return len(to.got()) >= 2 })

@@ -34,8 +34,9 @@ type notifications struct {
 	results  *prometheus.CounterVec
 }
 
-// open reads the URL from its file, and checks all that was said.
-func (f *notifyFlags) open(a *cli.App, logger *slog.Logger) (*notifications, error) {
+// open reads the URL from its file, and checks all that was said. Nothing is posted about the
+// names that except reports.
+func (f *notifyFlags) open(a *cli.App, logger *slog.Logger, except func(name string) bool) (*notifications, error) {
 	n := &notifications{results: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "holdfast_notifications_total", Help: "Tries to post a notification, by result.",
 	}, []string{"result"})}
@@ -44,7 +45,7 @@ func (f *notifyFlags) open(a *cli.App, logger *slog.Logger) (*notifications, err
 	}
 	o := &notify.Options{
 		URL: f.url, Format: notify.Format(f.format), PerMinute: f.limit, Source: cli.PublicURL(a.RedisURL),
-		Count: func(r notify.Result) { n.results.WithLabelValues(string(r)).Inc() }, Logger: logger,
+		Count: func(r notify.Result) { n.results.WithLabelValues(string(r)).Inc() }, Logger: logger, Except: except,
 	}
 	switch {
 	case f.url != "" && f.file != "":

@@ -19,7 +19,6 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
-	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
@@ -29,7 +28,6 @@ import (
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/dashboard"
-	"github.com/holdfast-go/holdfast/server/notify"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -95,7 +93,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	posts, err := f.notify.open(a, f.options.Logger)
+	posts, err := f.notify.open(a, f.options.Logger, f.excepted)
 	if err != nil {
 		return err
 	}
@@ -133,7 +131,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	defer endAdmin()
-	defer posts.begin(ctx, client.Client, f.surveyOf(inventory))()
+	defer posts.begin(ctx, client.Client, inventory.Survey)()
 	web, failed := f.startWeb(a, api, listener, pairs)
 	if err := announce(a, listener.Addr(), f); err != nil {
 		return errors.Join(err, web.Close())
@@ -283,19 +281,6 @@ func (f *serveFlags) excepted(name string) bool {
 		matches, _ := nameMatches(pattern, name) // the pattern was checked
 		return matches
 	})
-}
-
-// surveyOf makes surveys without the names that no alert is about.
-func (f *serveFlags) surveyOf(inventory *holdfastprom.Inventory) notify.Survey {
-	return func(ctx context.Context) (*diagnose.Report, error) {
-		all, err := inventory.Survey(ctx)
-		if err != nil || len(f.noAlert) == 0 {
-			return all, err
-		}
-		rest := *all // it is shared
-		rest.Names = slices.DeleteFunc(slices.Clone(all.Names), func(n diagnose.Name) bool { return f.excepted(n.Name) })
-		return &rest, nil
-	}
 }
 
 // nameMatches is path.Match with a * that also matches slashes.
