@@ -61,7 +61,7 @@ func newFilter(r *http.Request, more string) (f filter, err error) {
 			if f.limit, err = strconv.Atoi(values[0]); err != nil || f.limit < 1 || f.limit > mostLimit {
 				return f, reply.NewProblem("bad-request", "limit must be a number from 1 to %d", mostLimit)
 			}
-		case key == more && key == "since":
+		case key == "since" && more == "since":
 			if f.since, err = request.Duration("since", values[0], 0, time.Millisecond, longestSince); err != nil {
 				return f, err
 			}
