@@ -38,7 +38,7 @@ func (s subject) aboutHolders(o *Options) (found []Diagnosis) {
 func (s subject) healthy() string {
 	h := s.Holder
 	if s.Kind != holdfast.KindMutex {
-		text := fmt.Sprintf("%s by %s, renewed on time", s.use(), s.whos())
+		text := fmt.Sprintf("%s by %s%s", s.use(), s.whos(), s.renewed())
 		if s.overSize() {
 			text += fmt.Sprintf("; the size is now %d, so no caller gets a permit until %d are returned", s.Size, s.Used-s.Size+1)
 		}
@@ -90,6 +90,23 @@ func (s subject) whos() string {
 		whos = append(whos, s.Holders[i].Describe())
 	}
 	return each(whos, max(s.Holding, len(whos)))
+}
+
+// renewed says how the leases of a shared kind are renewed. None is late.
+func (s subject) renewed() string {
+	n := 0
+	for i := range s.Holders {
+		if s.Holders[i].Exported {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return ", renewed on time"
+	case 1:
+		return "; one lease was exported: no process renews it by itself"
+	}
+	return fmt.Sprintf("; %d leases were exported: no process renews them by itself", n)
 }
 
 // A holder renews after a third of the ttl, so it has at least two thirds left. With half

@@ -36,6 +36,9 @@ func TestServeKindsAsDocumented(t *testing.T) {
 		if status, got := s.ask("GET", "/v1/locks/"+lease.Name, ""); status != http.StatusOK || got["kind"] == "mutex" || got["holding"] != 1.0 {
 			t.Errorf("%s: %d %v", lease.Name, status, got)
 		}
+		if got := s.page("/v1/locks/" + lease.Name); !strings.Contains(got, "one lease was exported: no process renews it") {
+			t.Errorf("%s: no word that nothing renews it: %s", lease.Name, got)
+		}
 		for _, method := range []string{"PUT", "GET", "DELETE"} {
 			q, err := http.NewRequestWithContext(t.Context(), method, s.url+"/v1/lease", http.NoBody)
 			if err != nil {
@@ -51,6 +54,10 @@ func TestServeKindsAsDocumented(t *testing.T) {
 		if _, got := s.ask("GET", "/v1/locks/"+lease.Name, ""); got["state"] != "free" {
 			t.Errorf("%s is not free after its release: %v", lease.Name, got)
 		}
+	}
+	until(t, "the journal has the releases", func() bool { return strings.Count(s.page("/v1/history"), `"event":"released"`) == len(shown) })
+	if got := s.page("/v1/history"); strings.Contains(got, `"kind":"mutex"`) {
+		t.Errorf("the journal calls a permit or a reader a mutex: %s", got)
 	}
 }
 
