@@ -70,6 +70,9 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix strin
 		}
 		rows = append(rows, []string{view.Text(j.Name), page.Paint(jobColour(j.State), string(j.State)), console.Since(j.Now, j.Succeeded), console.Since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
 	}
+	if problems && len(all) == 0 && a.Output != "json" && !page.Terminal { // cron mails what a command prints
+		return nil
+	}
 	switch {
 	case a.Output != "json" && known == 0 && prefix != "":
 		a.Say("no job begins with %s", view.Text(prefix))
