@@ -3,9 +3,11 @@ package journaled_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -245,5 +247,27 @@ func TestJobNotesTwice(t *testing.T) {
 	jobs, err := journal.Jobs(t.Context(), store, "")
 	if err != nil || len(jobs) != 1 || jobs[0].Skipped != 1 {
 		t.Errorf("got %+v, %v, want one skip", jobs, err)
+	}
+}
+
+// A record that no Writer wrote does not keep a Writer from writing, and is replaced.
+func TestRecordOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	for _, record := range []string{"junk", strings.Repeat("junk ", 17) + "owner", "1 1 1 1 0 1 0 w 1 junk c 0 0 0 1 , , owner"} {
+		if _, err := store.Do("HSET", "holdfast/jobs:holdfast:", "nightly", record); err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(t, store, journal.Options{Every: time.Millisecond})
+		runs(w, "nightly", 0, time.Hour)
+		flush(t, w)
+		jobs, err := journal.Jobs(t.Context(), store, "")
+		if err != nil || len(jobs) != 1 || jobs[0].Unended() || jobs[0].Succeeded.IsZero() {
+			t.Errorf("after %q: got %+v, %v", record, jobs, err)
+		}
 	}
 }

@@ -11,7 +11,9 @@ local jobs, most = KEYS[1], tonumber(ARGV[1])
 local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
   'token', 'client', 'period', 'planned', 'expect', 'day', 'gaps', 'runs', 'owner'}
 local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', 'token', 'client', 'period', 'expect'}
-local pattern = '^' .. string.rep('(%S+) ', #fields - 1) .. '(.*)$'
+-- A record of another program does not match, and is replaced.
+local number, list = '(%-?%d+) ', '([%d,]*%d) '
+local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
 local function read(record)
   local job, values = {}, {string.match(record or '', pattern)}

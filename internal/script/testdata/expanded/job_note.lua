@@ -1,4 +1,4 @@
--- job_note, SHA 171c0b17cd0ef202906c7202fd36c21dd8107505, of the text behind the empty line
+-- job_note, SHA b4ae129c21530432f6a8b07f8de8bfefaa4b4ae4, of the text behind the empty line
 
 -- job_note: brings the list of jobs up to date. If it has a tenth too many it forgets those that
 -- nobody has tried for longest, so that not every note has to.
@@ -13,7 +13,9 @@ local jobs, most = KEYS[1], tonumber(ARGV[1])
 local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
   'token', 'client', 'period', 'planned', 'expect', 'day', 'gaps', 'runs', 'owner'}
 local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', 'token', 'client', 'period', 'expect'}
-local pattern = '^' .. string.rep('(%S+) ', #fields - 1) .. '(.*)$'
+-- A record of another program does not match, and is replaced.
+local number, list = '(%-?%d+) ', '([%d,]*%d) '
+local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
 local function read(record)
   local job, values = {}, {string.match(record or '', pattern)}
