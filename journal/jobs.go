@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Job is what is known of the runs of a job: a name for which a [Writer] noted [Started],
+// Job describes the runs of a job: a name for which a [Writer] noted [Started],
 // [Ended] or [Skipped], as "holdfast run" does. Its times are the server's. A zero time
 // means never, or not known any more.
 type Job struct {
@@ -173,8 +173,8 @@ func parseJob(name, record, now string) (Job, bool) {
 	return j, true
 }
 
-// interval is that of a job whose schedule nobody has told, by the longest pause before a
-// start on each of its last days; 0: it has no regular one, as of runs by hand.
+// interval learns the interval of a job without a known schedule, from the longest pause
+// before a start on each of its last days; 0: it is not regular, as with runs by hand.
 func interval(pauses []time.Duration) time.Duration {
 	if len(pauses) < 5 {
 		return 0
@@ -192,7 +192,7 @@ func interval(pauses []time.Duration) time.Duration {
 	return pauses[len(pauses)-2] // the longest may be an outage; weekends are more
 }
 
-// usual is the median of some durations, but of fewer than three 0.
+// usual returns the median of some durations, or 0 if there are fewer than three.
 func usual(runs []time.Duration) time.Duration {
 	if len(runs) < 3 {
 		return 0

@@ -41,7 +41,7 @@ type Options struct {
 	// Metrics serves /metrics, for the role Viewer. Default: 404.
 	Metrics http.Handler
 
-	// Diagnose is what is known of names beside Redis, such as for how long they are
+	// Diagnose adds what Redis does not store about names, such as how long they are
 	// usually held: see journal.TypicalHolds. Default: nothing.
 	Diagnose *diagnose.Options
 

@@ -256,9 +256,9 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	about := "if one goroutine of each process both holds its name and waits for the other name, the wait never ends. %s. Then lock the names in the same order everywhere, or together with Client.Multi"
 	switch nested := len(parts) < len(circle); {
 	case nested && len(parts) == 1:
-		about = "the outer command waits for the inner one, so the wait never ends. %s. Then lock the name only once"
+		about = "the outer command waits for the nested one, so the wait never ends. %s. Then lock the name only once"
 	case nested:
-		about = "each outer command waits for its inner one, so the wait never ends. %s. Then lock the names in the same order everywhere"
+		about = "each outer command waits for its nested one, so the wait never ends. %s. Then lock the names in the same order everywhere"
 	}
 	return Diagnosis{PossibleDeadlock, strings.Join(parts, "; "), fmt.Sprintf(about, subject{g.names[last]}.toBreak())}
 }

@@ -64,10 +64,10 @@ type Options struct {
 	// Typical returns how long a name is usually held; ok is false if that is unknown.
 	// Nil means unknown for all names.
 	//
-	// A name is held long after Details.Expect of its holder. If the holder expects
-	// nothing, the limit is three times the typical time, or an hour if that is unknown,
-	// but at least one ttl. An election is never held long, nor is a name if it is unknown
-	// whether it is an election (State.Unreadable). Typical is called only for a name that
+	// A name is held long after Details.Expect of its holder. Without Expect, the limit
+	// is three times the typical time, or an hour if that is unknown, but at least one
+	// ttl. An election is never held long, nor is a name that may be an election
+	// (State.Unreadable). Typical is called only for a name that
 	// is held for more than a ttl, or whose first waiter waits for very long.
 	Typical func(name string) (typical time.Duration, ok bool)
 }

@@ -206,8 +206,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// What costs a look into a journal is asked only of a name that may be held long or whose
-// waiters may starve.
+// The journal is asked only about a name that may be held long or whose waiters may starve.
 func TestTypicalIsAskedSparingly(t *testing.T) {
 	asked := 0
 	known := &diagnose.Options{Typical: func(string) (time.Duration, bool) { asked++; return 0, false }}

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
-// within says of processes in whose command they run: "inner outer", in pairs.
+// within sets the outer command of processes, in pairs: "nested outer".
 func within(states []*admin.State, pairs ...string) []*admin.State {
 	for i := 0; i < len(pairs); i += 2 {
 		d := &holdfast.Details{Parent: "c" + pairs[i+1]}

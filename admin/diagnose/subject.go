@@ -199,8 +199,8 @@ func (s subject) late() *Diagnosis {
 	return &Diagnosis{code, about, action}
 }
 
-// long finds a mutex that is held for too long. Of the shared kinds it is not known
-// since when they are held. To lead for long is what a leader is for.
+// long finds a mutex that is held for too long. It does not know when a lock of
+// a shared kind was granted. A leader may lead for any time.
 func (s subject) long(o *Options) *Diagnosis {
 	h := s.Holder
 	if h.Held <= h.TTL || s.Term > 0 || s.Unreadable != nil {
@@ -216,8 +216,8 @@ func (s subject) long(o *Options) *Diagnosis {
 	}
 }
 
-// holdLimit is how long a holder may have the name until that is long, and what is said
-// of one that has it for longer.
+// holdLimit returns how long a holder may hold the name, and the words for a holder that
+// holds it for longer.
 func (s subject) holdLimit(o *Options) (limit time.Duration, why string) {
 	h := s.Holder
 	if h.Details != nil && h.Details.Expect > 0 {

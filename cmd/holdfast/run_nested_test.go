@@ -67,7 +67,7 @@ func TestRunNestedDeadlock(t *testing.T) {
 	second.wantExit(0)
 }
 
-// A command that waits for the name of a command around it, over two levels, is told at once,
+// A nested command that waits for the name of an outer command, over two levels, reports it at once,
 // with or without details.
 func TestRunNestedInItself(t *testing.T) {
 	t.Parallel()

@@ -122,7 +122,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 	r.wantSaid(" is not ready: LOADING Redis is loading the dataset in memory: wait until the server has loaded its data; still trying, for ")
 }
 
-// A holder whose server has become a replica says so, too, and keeps its lease if that passes
+// A holder also reports that its server has become a replica. It keeps its lease if that passes
 // in time.
 func TestHoldOnReplica(t *testing.T) {
 	t.Parallel()

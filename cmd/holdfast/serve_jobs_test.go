@@ -21,7 +21,7 @@ func TestServeJobs(t *testing.T) {
 	wantJobs(t, scraped(t, server.url(), "--no-alert", "quiet*"))
 }
 
-// aJobOfEachState runs commands, one of which goes on, and notes what takes longer.
+// aJobOfEachState makes a job in each state: by commands, or by entries for what takes hours.
 func aJobOfEachState(t *testing.T, url string) {
 	t.Helper()
 	leader := startElect(t, url, "sleep 60", "--value", "10.0.0.4:80")

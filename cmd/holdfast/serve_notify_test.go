@@ -171,7 +171,7 @@ func TestServeNotifyMistakes(t *testing.T) {
 		args []string
 	}{
 		{64, "--notify: the URL must begin with http", []string{"--notify", "hunter2"}},
-		{64, "want one of them", []string{"--notify", "https://x.test/hunter2", "--notify-file", file}},
+		{64, "exclude each other", []string{"--notify", "https://x.test/hunter2", "--notify-file", file}},
 		{64, `unknown format "teams"`, []string{"--notify", "https://x.test/hunter2", "--notify-format", "teams"}},
 		{64, "--notify-limit must be 1 or more", []string{"--notify", "https://x.test/hunter2", "--notify-limit", "0"}},
 		{78, "the URL must begin with http", []string{"--notify-file", file}},

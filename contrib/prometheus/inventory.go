@@ -175,8 +175,8 @@ func (i *Inventory) Survey(ctx context.Context) (*diagnose.Report, error) {
 	}
 }
 
-// join returns the survey that runs. It begins one if the newest began as long ago as age;
-// else there may be none: nil.
+// join returns the survey that runs. If none runs and the newest began at least age ago, it
+// begins one; otherwise it returns nil.
 func (i *Inventory) join(age time.Duration) *round {
 	i.mu.Lock()
 	defer i.mu.Unlock()

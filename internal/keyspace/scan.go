@@ -47,7 +47,7 @@ func Listing(start string) string {
 	}
 }
 
-// escaped returns characters as a pattern has them that stand for themselves.
+// escaped escapes characters that are special in a pattern.
 func escaped(chars []byte) string {
 	var b strings.Builder
 	for _, c := range chars {

@@ -61,7 +61,7 @@ func TestLostIsAsManyAsItsList(t *testing.T) {
 		lose(holdfast.Expired)
 		time.Sleep(time.Minute)
 		counts(5)
-		time.Sleep(11 * time.Minute) // nobody looks: the pages are read anew
+		time.Sleep(11 * time.Minute) // nobody looks: the pages are read again
 		counts(0)
 	})
 }

@@ -38,7 +38,7 @@ type Options struct {
 	// Default: nil, the past since a page was opened.
 	Journal Journal
 
-	// Diagnose is what is known of names beside Redis, such as for how long they are
+	// Diagnose adds what Redis does not store about names, such as how long they are
 	// usually held: see journal.TypicalHolds. Default: nothing.
 	Diagnose *diagnose.Options
 }

@@ -17,8 +17,8 @@ const (
 	ofACall = 5 * time.Second
 )
 
-// record is what was posted, in a hash of Redis. A field is the name of a problem that is open.
-// Each write says what its leader posted, so a write that is late or runs twice is true.
+// record stores in a hash of Redis which problems were posted and are open. A field is a name.
+// Each write has what its leader posted, so a write that is late or runs twice is correct.
 type record struct {
 	client  *holdfast.Client
 	unsaved map[string]string // fields to set; "": to delete

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// BenchmarkNames is what a list of names costs Redis for each million keys: the figures of
-// 'holdfast help ls'. None of the keys is a lock, so nothing else is asked.
+// BenchmarkNames measures what a list of names costs Redis for each million keys: the figures
+// of 'holdfast help ls'. None of the keys is a lock, so nothing else is asked.
 func BenchmarkNames(b *testing.B) {
 	for what, prefix := range map[string]string{"keys of others": "", "under the prefix": "user:"} {
 		b.Run(what, func(b *testing.B) {

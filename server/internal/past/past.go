@@ -40,7 +40,7 @@ func New(names *admin.Admin, store *outage.Watch) *Past {
 	return &Past{names, store, limit.NewGate(maxReaders, "requests that read the journal")}
 }
 
-// filter is what a request asks for.
+// filter holds the parameters of a request.
 type filter struct {
 	name, prefix string
 	since        time.Duration

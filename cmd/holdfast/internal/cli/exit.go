@@ -83,7 +83,7 @@ func Reason(err error) string {
 	return inScript.ReplaceAllString(strings.TrimPrefix(err.Error(), "holdfast: "), "")
 }
 
-// inScript is what servers say of the place of an error in a script.
+// inScript matches the place of an error in a script, which servers add to its text.
 var inScript = regexp.MustCompile(`\.? script: [0-9a-f]{40}, on @user_script:\d+\.$`)
 
 // Why is reason, and in words what a context says.
@@ -105,7 +105,7 @@ type exitMeaning struct {
 // page and the tables of the documents are made of it.
 var ExitMeanings = []exitMeaning{
 	{"0", "", "success; of run and elect: the command ended with 0"},
-	{"1", "", "of doctor: a warning; of audit: refuted; of ls and jobs with --problems: there are some; of run and elect: the command's own"},
+	{"1", "", "of doctor: a warning; of audit: refuted; of ls and jobs with --problems: a problem; of run and elect: the command's own"},
 	{"2", "", "of doctor: a failure; of audit: not proved; of run and elect: the command's own"},
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name has another kind or another schedule (--every)"},
 	{"69", "unreachable", "the server is unreachable or cannot serve now (OOM, READONLY), or too few replicas answered: unknown whether the name is held"},

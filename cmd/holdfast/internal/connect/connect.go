@@ -50,14 +50,14 @@ func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (
 	return OpenAgain(ctx, a, nil, o, with...)
 }
 
-// Again makes OpenAgain try again after an error that may pass.
+// Again says how OpenAgain retries after an error that may pass.
 type Again struct {
 	For     time.Duration
 	Endless bool        // without For
 	Failed  func(error) // called with each error that is not returned, and when an answer is late
 }
 
-// OpenAgain is Open, and tries again as again says. A nil Again is one attempt.
+// OpenAgain is like Open, and retries as again says. A nil Again means one attempt.
 func OpenAgain(ctx context.Context, a *cli.App, again *Again, o holdfast.Options, with ...Beside) (*Session, error) {
 	began := time.Now()
 	store, err := dial(ctx, a.RedisURL, again)
@@ -219,7 +219,7 @@ func withoutTLS(serverURL string) string {
 	return ""
 }
 
-// advised is what a server said, and what to do.
+// advised adds what to do to the text of a server's error.
 func advised(text string, err error) string {
 	fix := doctor.Fix(err)
 	if fix == "" {

@@ -68,7 +68,7 @@ func ask(ctx context.Context, a *cli.App, client *connect.Session, name string, 
 	return nil
 }
 
-// Holders are all that hold a name and are listed; in cool-down nobody holds it.
+// Holders returns the listed holders of a name; in cool-down there is none.
 func Holders(state *admin.State) []admin.Holder {
 	if h := state.Holder; h != nil && !h.Cooldown && len(state.Holders) == 0 {
 		return []admin.Holder{*h}
@@ -76,7 +76,7 @@ func Holders(state *admin.State) []admin.Holder {
 	return state.Holders
 }
 
-// listHolders says which tenures a command that cannot ask could name, if that is known soon.
+// listHolders prints the holders for a command that cannot ask, if Redis answers within 2 s.
 func listHolders(ctx context.Context, a *cli.App, client *connect.Session, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -115,7 +115,7 @@ func revoke(ctx context.Context, a *cli.App, o Options, name string, give call) 
 	return nil
 }
 
-// Asked is what came of a revocation.
+// Asked describes the result of a revocation.
 func Asked(name string, notified int) string {
 	if notified > 0 {
 		return fmt.Sprintf("asked the holder of %s to stop", view.Text(name))

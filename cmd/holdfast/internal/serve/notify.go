@@ -24,18 +24,18 @@ type notifyFlags struct {
 func (f *notifyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "notify", "", "`URL` to post problems to when they begin and end")
 	flags.StringVar(&f.file, "notify-file", "", "`FILE` with that URL, to keep it out of the list of processes")
-	flags.StringVar(&f.format, "notify-format", string(notify.JSON), "`SHAPE` of a post: json or slack")
+	flags.StringVar(&f.format, "notify-format", string(notify.JSON), "`FORMAT` of a post: json or slack")
 	flags.IntVar(&f.limit, "notify-limit", 10, "`N` posts at most in a minute; the last one sums up the rest")
 }
 
-// notifications post problems, and count the results of the tries.
+// notifications posts problems, and counts the results of the tries.
 type notifications struct {
 	notifier *notify.Notifier // nil: nothing is posted
 	results  *prometheus.CounterVec
 }
 
-// open reads the URL from its file, and checks all that was said. Nothing is posted about the
-// names that except reports.
+// open reads the URL from its file, and checks all flags. Nothing is posted about the names
+// for which except returns true.
 func (f *notifyFlags) open(a *cli.App, logger *slog.Logger, except func(name string) bool) (*notifications, error) {
 	n := &notifications{results: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "holdfast_notifications_total", Help: "Tries to post a notification, by result.",
@@ -49,7 +49,7 @@ func (f *notifyFlags) open(a *cli.App, logger *slog.Logger, except func(name str
 	}
 	switch {
 	case f.url != "" && f.file != "":
-		return nil, cli.Usagef("--notify and --notify-file: want one of them")
+		return nil, cli.Usagef("--notify and --notify-file exclude each other")
 	case f.limit < 1:
 		return nil, cli.Usagef("--notify-limit must be 1 or more")
 	case f.file != "":

@@ -41,13 +41,13 @@ func LsCommand(a *cli.App) *cobra.Command {
 		})
 	})
 	cmd.Flags().BoolVarP(&l.all, "all", "a", false, "also list free names")
-	cmd.Flags().BoolVar(&l.problems, "problems", false, "list only names with a problem; exit code 1 if there are some")
+	cmd.Flags().BoolVar(&l.problems, "problems", false, "list only names with a problem; exit with 1 if there are any")
 	cmd.Flags().BoolVarP(&again, "watch", "w", false, "list again every 2 s, until ctrl-C")
 	a.OutputFlag(cmd, "name")
 	return cmd
 }
 
-// names are those to print, and how many there are.
+// names has the names to print, and the number of all names.
 type names struct {
 	shown   []*inspect.View
 	known   int

@@ -33,7 +33,7 @@ type Outage struct {
 	timer *time.Timer
 }
 
-// trouble is what is wrong, and what is said when it is over.
+// trouble describes an outage, and its end.
 type trouble struct {
 	text, over string
 	refusal    error // of the server; nil: it does not answer
@@ -127,7 +127,7 @@ func (o *Outage) answered() {
 	o.forget()
 }
 
-// read notes that Redis has answered a script that only reads, as a replica does, too.
+// read notes that Redis has answered a script that only reads. A replica answers these too.
 func (o *Outage) read() {
 	o.mu.Lock()
 	refuses := o.what.refusal != nil
@@ -159,8 +159,8 @@ func (o *Outage) forget() {
 	o.since, o.until, o.said, o.what = time.Time{}, time.Time{}, false, trouble{}
 }
 
-// watch returns work beside a Client. That one repeats a script that Redis refuses for a reason
-// that may pass, and no event says so.
+// watch observes the store of a Client. If Redis refuses a script for a reason that may pass, the
+// Client repeats it, and no event reports that.
 func (o *Outage) watch(a *cli.App) connect.Beside {
 	return func(s *connect.Session, _ *holdfast.Options) (after func()) {
 		store := s.Store

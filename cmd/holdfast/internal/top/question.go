@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
-// question is what must be answered before a holder is revoked: which one, why, and y.
-// Its holders are those of the moment of the question: no other is revoked.
+// question asks for the holder, the reason and y, before a holder is revoked. It keeps the
+// holders of the moment in which it began: no other is revoked.
 type question struct {
 	name    string
 	holders []admin.Holder // to choose from; of the later steps only the chosen one
@@ -36,7 +36,7 @@ const (
 	confirm
 )
 
-// topRevoked is what came of a revocation.
+// topRevoked is the result of a revocation.
 type topRevoked string
 
 // revoke asks a holder to stop, as 'holdfast revoke' does.
@@ -121,7 +121,7 @@ func (m *model) input(label, text string) string {
 	return label + text + "_"
 }
 
-// lines are the question and the holders that it is about.
+// lines returns the question and its holders.
 func (q *question) lines(m *model) []string {
 	var lines []string
 	switch q.step {

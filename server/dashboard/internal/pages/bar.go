@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// leaseBar is what is left of a lease. While its holder renews on time, the bar counts to the
-// next renewal: a lease that is prolonged before it ends is no reason to worry. Only of a lease
-// that is late the bar counts to its end.
+// leaseBar shows the rest of a lease. While its holder renews on time, the bar counts to the
+// next renewal: a lease that is prolonged before it ends is no reason to worry. If the renewal
+// is late, the bar counts to the end of the lease.
 type leaseBar struct {
 	Class    string // "ok", "low" or "out", after the codes of package diagnose; empty: there is no bar
 	Percent  int
@@ -40,7 +40,7 @@ func newBar(l *seen.Lock, h *admin.Holder) *leaseBar {
 	return &leaseBar{Class: "ok", Percent: percent(int64(r.Due), int64(r.Every)), Text: "renews in " + show.Length(r.Due)}
 }
 
-// timeLeft is what is left of the ttl of a holder; empty: its bar says all that is known.
+// timeLeft returns the rest of a holder's ttl as text; empty: its bar shows all that is known.
 func timeLeft(l *seen.Lock, h *admin.Holder) string {
 	r := diagnose.RenewalOf(l.State, h)
 	switch left := show.Length(h.Remaining); {

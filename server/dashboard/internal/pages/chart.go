@@ -20,7 +20,7 @@ type chart struct {
 	Text   string   // what it says, in words
 }
 
-// span is what a chart shows: so long, up to now, with a value for each step.
+// span is the time that a chart shows, up to now, with a value for each step.
 type span struct{ long, step time.Duration }
 
 // line is the values of one line of a chart, one for each second; nil: not known.

@@ -16,7 +16,7 @@ const (
 	sparing   = 20 // times as long as reading took, it is not read again: of a name with few entries all is read
 )
 
-// wish is what a page wants of the journal: the newest entries.
+// wish selects the newest entries of the journal for a page.
 type wish struct {
 	name   string        // of this name; empty: of all
 	event  journal.Event // this event; empty: all

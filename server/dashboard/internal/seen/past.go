@@ -24,8 +24,8 @@ const (
 	recentGap = 15 * time.Second // two pictures with a longer gap say nothing about the time between
 )
 
-// Past is what is remembered of the past, bounded in every direction. The one of a Picture is
-// not changed once made; the sampler's mutex guards its own.
+// Past is the remembered past. All its lists are bounded. The Past of a Picture never changes;
+// the sampler's mutex guards the sampler's own.
 type Past struct {
 	Began   time.Time       // from here on there is no gap
 	Written bool            // there is a journal with entries: it counts, and not what polls saw
@@ -83,7 +83,7 @@ type Point struct {
 
 func newPast() *Past { return &Past{Holds: map[string][]Hold{}, changed: math.MaxInt64} }
 
-// still is what is remembered now. The holds of a name are replaced when they change, so that
+// still returns a Past that does not change any more. The holds of a name are replaced when they change, so that
 // they need no copy here.
 func (p *Past) still() Past {
 	q := *p

@@ -37,7 +37,7 @@ type Sampler struct {
 	past    *Past
 }
 
-// Picture is what was seen at one moment. It is not changed once made. A page shows one Picture,
+// Picture is the state of all names at one moment. It never changes. A page shows one Picture,
 // and reads a clock only to say how old it is, so that its parts can't contradict each other.
 type Picture struct {
 	Number     int64
