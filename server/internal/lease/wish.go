@@ -40,13 +40,13 @@ func (k *Kind) check() error {
 	}
 	switch {
 	case k.Shared && k.Exclusive || (k.Shared || k.Exclusive) && (k.Of != 0 || k.Permits != 0):
-		return reply.NewProblem("bad-request", "shared, exclusive and of exclude each other: a name is one kind of lock")
+		return reply.NewProblem("bad-request", `"shared", "exclusive" and "of" exclude each other: a name has one kind`)
 	case k.Of < 0 || k.Of > holdfast.MaxSize:
-		return reply.NewProblem("bad-request", "of is %d: it must be from 1 to %d", k.Of, holdfast.MaxSize)
+		return reply.NewProblem("bad-request", `"of" is %d: it must be from 1 to %d`, k.Of, holdfast.MaxSize)
 	case k.Permits != 0 && k.Of == 0:
-		return reply.NewProblem("bad-request", "permits needs of: the permits of the name in all")
+		return reply.NewProblem("bad-request", `"permits" needs "of", the number of permits that the name has`)
 	case k.Permits < 0 || k.Permits > k.Of:
-		return reply.NewProblem("bad-request", "permits is %d: it must be from 1 to of, which is %d", k.Permits, k.Of)
+		return reply.NewProblem("bad-request", `"permits" is %d: it must be from 1 to "of", which is %d`, k.Permits, k.Of)
 	}
 	return nil
 }

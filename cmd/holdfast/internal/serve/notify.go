@@ -25,7 +25,7 @@ func (f *notifyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "notify", "", "`URL` to post problems to when they begin and end")
 	flags.StringVar(&f.file, "notify-file", "", "`FILE` with that URL, to keep it out of the list of processes")
 	flags.StringVar(&f.format, "notify-format", string(notify.JSON), "`FORMAT` of a post: json or slack")
-	flags.IntVar(&f.limit, "notify-limit", 10, "`N` posts at most in a minute; the last one sums up the rest")
+	flags.IntVar(&f.limit, "notify-limit", 10, "at most `N` posts in a minute; the last one sums up the rest")
 }
 
 // notifications posts problems, and counts the results of the tries.

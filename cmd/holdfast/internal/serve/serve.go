@@ -74,7 +74,7 @@ func Command(a *cli.App) *cobra.Command {
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
 	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
 	f.notify.add(flags)
-	flags.StringArrayVar(&f.noAlert, "no-alert", nil, "`PATTERN` of names that no alert is about, such as 'dev:*'; may be repeated")
+	flags.StringArrayVar(&f.noAlert, "no-alert", nil, "`PATTERN` of names without alerts, such as 'dev:*'; may be repeated")
 	take.JournalFlag(flags, &f.silent)
 	flags.StringVar(&f.admin, "admin-listen", "", "loopback `ADDRESS` for profiles of this process (pprof)")
 	cmd.AddCommand(serveTokenCommand(a))
