@@ -202,7 +202,7 @@ func TestSharedLeaseKeepsTheFence(t *testing.T) {
 	})
 }
 
-// What contradicts itself is refused before anything is done.
+// A body that contradicts itself is refused before anything is done.
 func TestKindsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, &server.Options{})

@@ -28,8 +28,8 @@ func within(states []*admin.State, pairs ...string) []*admin.State {
 	return states
 }
 
-// A command waits for the commands in it, over any number of levels, and for nothing that a
-// process claims without a reason.
+// An outer command waits for its nested commands, over any number of levels. A false claim of a
+// process changes nothing.
 func TestDiagnoseNested(t *testing.T) {
 	long := time.Minute
 	for what, test := range map[string]struct {

@@ -82,7 +82,7 @@ func TestRunNestedInItself(t *testing.T) {
 	}
 }
 
-// A lease of acquire, in a script, is around the commands behind it.
+// A lease of acquire, in a script, counts as the outer command of the commands that follow.
 func TestRunNestedInLease(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
@@ -94,7 +94,7 @@ func TestRunNestedInLease(t *testing.T) {
 	r.wantExit(128 + int(syscall.SIGTERM))
 }
 
-// What a variable claims is shown at most. No lock depends on it.
+// A forged variable is shown at most. No lock depends on it.
 func TestRunNestedForged(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)

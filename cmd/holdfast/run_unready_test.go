@@ -76,7 +76,7 @@ func TestTakeBeforeServerStarts(t *testing.T) {
 	}
 }
 
-// What no wait mends ends a command at once, with what to do.
+// An error that does not pass ends a command at once, and the command says what to do.
 func TestTakeRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

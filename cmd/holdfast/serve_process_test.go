@@ -211,7 +211,7 @@ func TestServeWritesTheJournal(t *testing.T) {
 }
 
 // A lease by request is exported, which is no loss to anybody: not in the metrics, the journal
-// or the dashboard, whose figure of losses is as large as its list. Its release is told too.
+// or the dashboard, whose figure of losses is as large as its list. Its release is shown too.
 func TestServeLeaseIsNoLoss(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

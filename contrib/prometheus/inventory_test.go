@@ -89,7 +89,7 @@ func TestInventory(t *testing.T) {
 	}
 }
 
-// What is known of names is used, and a name may be left out of what is diagnosed.
+// An Inventory uses the usual hold times, and leaves out the names of Except.
 func TestInventoryKnowsMore(t *testing.T) {
 	store := embed(t)
 	a := plain(t, store, "A")

@@ -34,7 +34,7 @@ func jobsByName(t *testing.T, store *faulty) map[string]journal.Job {
 	return byName
 }
 
-// What is remembered of jobs: starts, ends, skips in a row.
+// The journal remembers starts, ends and skips in a row of jobs.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	store := open(t)
