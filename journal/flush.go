@@ -34,7 +34,8 @@ func (w *Writer) run() {
 		w.sleep(pace)
 		began := time.Now()
 		batch := w.batch(most)
-		if err := w.write(batch); err != nil {
+		n, err := w.write(batch)
+		if err != nil {
 			if errors.Is(err, errNoAnswer) {
 				most = max(1, min(most, len(batch))/2)
 			}
@@ -43,7 +44,7 @@ func (w *Writer) run() {
 			failures++
 			continue
 		}
-		w.written(len(batch))
+		w.written(n)
 		most = min(most+most/8+1, w.options.Batch)
 		pace, failures = max(w.options.Every, 20*time.Since(began)), 0
 	}
@@ -98,8 +99,8 @@ func (w *Writer) left() int {
 	return len(w.buffer)
 }
 
-// batch is what is to be written next, so much at most. It stays in the buffer until
-// it was.
+// batch returns the entries to write next, at most so many. They stay in the buffer until they
+// are written.
 func (w *Writer) batch(most int) []noted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,22 +169,39 @@ func impatienceWith(err error) time.Duration {
 	return impatience
 }
 
-// write gives entries their time and sends them.
-func (w *Writer) write(batch []noted) error {
+// write gives entries their time, sends them, and brings the jobs up to date. It returns the
+// number of entries that are done. If only the jobs fail, it does not send the entries again:
+// each try would push older ones out of the stream.
+func (w *Writer) write(batch []noted) (int, error) {
 	if !w.offset.fresh(w.moment(time.Now())) {
 		if err := w.send(nil); err != nil { // how late is it?
-			return err
+			return 0, err
 		}
+	}
+	if w.sent > 0 {
+		batch = batch[:min(len(batch), w.sent)]
 	}
 	entries := make([]Entry, len(batch))
 	for i, n := range batch {
 		entries[i] = n.Entry
 		entries[i].At, entries[i].Uncertainty = w.offset.server(n.moment)
 	}
-	if err := w.send(entries); err != nil {
-		return err
+	if w.sent == 0 {
+		if err := w.send(entries); err != nil {
+			return 0, err
+		}
+		w.sent = len(entries)
 	}
-	return w.note(entries)
+	err := w.note(entries)
+	if err != nil && impatienceWith(err) > 0 {
+		return 0, err
+	}
+	w.sent -= len(entries)
+	if err != nil && !w.withoutJobs {
+		w.withoutJobs = true
+		w.log(slog.LevelWarn, "holdfast: the journal is written, but not its jobs", "error", explained(err))
+	}
+	return len(entries), nil
 }
 
 // send writes entries and takes note of the server's time.

@@ -105,7 +105,9 @@ type Writer struct {
 	done    chan struct{}
 
 	// Of the one goroutine that writes.
-	offset offset
+	offset      offset
+	sent        int  // entries at the front of buffer that are in the stream, and not in the jobs
+	withoutJobs bool // the server refused the jobs for good
 
 	mu      sync.Mutex // guards the rest
 	closed  bool

@@ -271,3 +271,25 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 		}
 	}
 }
+
+// Jobs that the server refuses for good cost no entry of the journal, and write none twice.
+func TestJobsRefused(t *testing.T) {
+	t.Parallel()
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	if _, err := store.Do("SET", "holdfast/jobs:holdfast:", "of another program"); err != nil {
+		t.Fatal(err)
+	}
+	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
+	for range 3 {
+		runs(w, "nightly", 0, time.Hour)
+		flush(t, w)
+	}
+	entries, err := store.Do("XLEN", "holdfast/journal:holdfast:")
+	if err != nil || fmt.Sprint(entries) != "6" {
+		t.Errorf("got %v entries, %v, want 6", entries, err)
+	}
+}
