@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Survey has the states of several names.
@@ -31,6 +32,19 @@ type Reader interface {
 	Inspect(ctx context.Context, name string) (*State, error)
 	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
 	Survey(ctx context.Context, prefix string) (*Survey, error)
+}
+
+// HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name. A name
+// whose keys hold something else has no holder. The other errors are those of Inspect.
+func HeldBy(ctx context.Context, r Reader, name, client string) (bool, error) {
+	state, err := r.Inspect(ctx, name)
+	if err != nil {
+		if wire.Unwritten(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return state.HeldBy(client), nil
 }
 
 // survey lists the names with a prefix, and lets inspect fill in the rest.

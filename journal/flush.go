@@ -99,7 +99,7 @@ func (w *Writer) left() int {
 	return len(w.buffer)
 }
 
-// batch returns the entries to write next, at most so many. They stay in the buffer until they
+// batch returns the entries to write next, at most the given number. They stay in the buffer until they
 // are written.
 func (w *Writer) batch(most int) []noted {
 	w.mu.Lock()

@@ -3,11 +3,13 @@ package holdfastprom
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
@@ -144,11 +146,11 @@ func (j *Jobs) judged(ctx context.Context) ([]judgedJob, error) {
 		}
 		runs := false
 		if job.Unended() {
-			state, err := j.names.Inspect(ctx, job.Name)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+			held, err := admin.HeldBy(ctx, j.names, job.Name, job.Client)
+			if errors.Is(err, holdfast.ErrUnreachable) || ctx.Err() != nil {
+				return nil, cmp.Or(err, ctx.Err())
 			}
-			runs = err == nil && state.HeldBy(job.Client)
+			runs = held || err != nil // a missing right must not make a job look dead
 		}
 		judged = append(judged, judgedJob{job, job.State(runs)})
 	}

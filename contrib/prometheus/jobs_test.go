@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,15 +15,18 @@ import (
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-// refusing is a store whose scripts fail while it says so.
+// refusing is a store whose scripts fail while fails is set, and those about locks while denied is.
 type refusing struct {
 	driver.Store
-	fails atomic.Bool
+	fails, denied atomic.Bool
 }
 
 func (r *refusing) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if r.fails.Load() {
 		return nil, errors.New("connection refused")
+	}
+	if r.denied.Load() && !strings.HasPrefix(call.Keys[0], "holdfast/jobs:") {
+		return nil, driver.ServerError("NOPERM this user has no permissions to access one of the keys used as arguments")
 	}
 	return r.Store.Eval(ctx, call)
 }
@@ -61,4 +65,19 @@ func TestJobs(t *testing.T) {
 	store.fails.Store(true)
 	want["holdfast_jobs_up"] = 0
 	shows(t, jobs, want)
+}
+
+// A job that has not ended is shown as dead only if nobody holds its lock, not if the lock cannot
+// be read.
+func TestJobsWithoutTheirLocks(t *testing.T) {
+	store := &refusing{Store: embed(t)}
+	w := journal.NewWriter(store, nil)
+	w.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: 1, Client: "c"})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	jobs := holdfastprom.NewJobs(admin.Of(plain(t, store, "A")), store, &holdfastprom.JobsOptions{Every: time.Nanosecond, Wait: patience})
+	shows(t, jobs, map[string]float64{"holdfast_jobs_up": 1, "holdfast_jobs{no end}": 1, "holdfast_jobs{running}": 0})
+	store.denied.Store(true)
+	shows(t, jobs, map[string]float64{"holdfast_jobs_up": 1, "holdfast_jobs{no end}": 0, "holdfast_jobs{running}": 1})
 }

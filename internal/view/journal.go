@@ -129,18 +129,15 @@ func Jobs(ctx context.Context, names *admin.Admin, prefix string) ([]JudgedJob, 
 	}
 }
 
-// stillRuns reports whether the Client that started the job holds its lock. A lock that cannot be
-// read, because its key is something else by now, has no holder.
+// stillRuns reports whether the Client that started the job holds its lock. It assumes so if the
+// server refuses to read the lock: a job must not look dead because of a missing right.
 func stillRuns(ctx context.Context, names *admin.Admin, j *journal.Job) (bool, error) {
 	if !j.Unended() {
 		return false, nil
 	}
-	state, err := names.Inspect(ctx, j.Name)
-	switch {
-	case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
-		return false, err
-	case err != nil:
-		return false, nil
+	runs, err := admin.HeldBy(ctx, names, j.Name, j.Client)
+	if errors.Is(err, holdfast.ErrUnreachable) || ctx.Err() != nil {
+		return false, cmp.Or(err, ctx.Err())
 	}
-	return state.HeldBy(j.Client), nil
+	return runs || err != nil, nil
 }
