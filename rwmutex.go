@@ -39,7 +39,7 @@ type RWMutex struct {
 	name   string
 }
 
-// RWMutex returns the reader/writer lock of a name. Lock and RLock return [ErrName] if
+// RWMutex returns the reader-writer lock of a name. Lock and RLock return [ErrName] if
 // the name cannot be a key.
 func (c *Client) RWMutex(name string) *RWMutex { return &RWMutex{client: c, name: name} }
 

@@ -49,7 +49,7 @@ type Holder struct {
 	Remaining time.Duration     // until expiry in Redis; negative if it has none
 	Held      time.Duration     // since the newest token block was reserved, usually at the grant; 0 if unknown
 	TTL       time.Duration     // ttl of the tenure; 0 if foreign
-	Part      Part              // of a semaphore or reader/writer lock
+	Part      Part              // of a semaphore or reader-writer lock
 	Revoked   string            // reason of a revocation that asks it to stop; empty if there is none
 	Details   *holdfast.Details // see holdfast.Options.Details; nil if unknown
 	Exported  bool              // given away by Lease.Export, so no process renews it by itself; known of a Client with Options.Details, of its newest 32

@@ -51,7 +51,7 @@ func (s *Store) reloadSlots(ctx context.Context, err error) {
 	}
 }
 
-// bounded waits for call until ctx ends. The call ends later, by a time-out of
+// bounded waits for call until ctx ends. The call ends later, by a timeout of
 // the client.
 func bounded[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {

@@ -172,7 +172,7 @@ func keyPrefix(prefix string) string {
 	return prefix
 }
 
-// word is a text without spaces, for a record whose fields are apart by them; "-" is none.
+// word removes the spaces of a text, for a record whose fields they separate; "-" is none.
 func word(text string) string {
 	return cmp.Or(strings.Join(strings.Fields(cut(text, 64)), ""), "-")
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // run writes batch after batch. It sends a batch again until Redis has confirmed it, so a
-// batch may be written twice; a reader skips the numbers that it has read. After a time-out
+// batch may be written twice; a reader skips the numbers that it has read. After a timeout
 // it sends smaller parts, or a slow server would write the batch again and again, and never
 // in time.
 func (w *Writer) run() {

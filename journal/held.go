@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// HeldSince returns when the holders of a semaphore or reader/writer lock got it, by their
+// HeldSince returns when the holders of a semaphore or reader-writer lock got it, by their
 // owners. Redis does not store that. The entries are those of its name, the newest first,
 // as [Read] yields them.
 //
-// The journal does not identify a lease in Redis. So an owner that occurs twice, or is
-// empty, has no answer. Of the others the newest grant without an end counts. It can be the
+// The journal does not identify a lease in Redis. So the result has no owner that
+// occurs twice or is empty. For any other owner the newest grant without an end counts. It can be the
 // grant of a process with the same owner that was killed, while the journal has no newer
 // one. HeldSince reads no further than it needs, and ends at an error.
 func HeldSince(entries iter.Seq2[Entry, error], owners []string) map[string]time.Time {

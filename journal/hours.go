@@ -23,8 +23,8 @@ type Hour struct {
 	Longest time.Duration // longest wait of a grant
 }
 
-// Hours returns the sums of the last 8 days, the oldest first. An hour without grants and
-// losses is not among them, and the newest is not over. The sums reach back to the first
+// Hours returns the sums of the last 8 days, the oldest first. Hours without grants and
+// losses are left out, and the newest hour is not over. The sums reach back to the first
 // [Writer] of the prefix that wrote them. The prefix is [Options.Prefix] of the Writers.
 func Hours(ctx context.Context, store driver.Store, prefix string) ([]Hour, error) {
 	c := caller{store: store, patience: toRead}

@@ -52,7 +52,7 @@ func JobStates() []JobState {
 	return []JobState{JobTooLong, JobRunning, JobNoEnd, JobFailed, JobLate, JobSkipped, JobOK}
 }
 
-// Problem reports whether an operator should look.
+// Problem reports whether the state needs an operator.
 func (s JobState) Problem() bool {
 	return s == JobTooLong || s == JobNoEnd || s == JobFailed || s == JobLate
 }

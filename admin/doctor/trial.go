@@ -166,7 +166,7 @@ func (t *trial) wait(ctx context.Context) Result {
 		return Result{
 			Name: "wait", State: Fail, Finding: "a published message did not arrive",
 			Consequence: "a waiter gets a name seconds after its release, or when the holder's ttl ends",
-			Fix:         "look for a proxy that drops messages, or a time-out for idle connections",
+			Fix:         "look for a proxy that drops messages, or a timeout for idle connections",
 		}
 	case t.d.caller.Store.Sharded() && !t.letsGo(ctx, sub):
 		return Result{

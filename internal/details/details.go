@@ -39,8 +39,8 @@ type Process struct {
 	Within string `json:"within,omitempty"`
 }
 
-// The variables in which a command of 'holdfast run' finds the Client that holds a name
-// around it, and that name.
+// Environment variables of a command of 'holdfast run': the Client of the outer command, and
+// the name that it holds.
 const (
 	ParentVariable = "HOLDFAST_CLIENT"
 	WithinVariable = "HOLDFAST_NAME"

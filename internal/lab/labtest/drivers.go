@@ -19,7 +19,7 @@ func init() { logging.Disable() } // go-redis logs each dial that fails
 // Way is how a driver is opened by a test that cares.
 type Way struct {
 	RESP2   bool
-	Patient bool   // time-outs of the client by which a call could end are far away
+	Patient bool   // timeouts of the client by which a call could end are far away
 	Dials   func() // called before each dial
 }
 

@@ -52,7 +52,7 @@ func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (
 	return v, nil
 }
 
-// addHeld adds how long the holders of a semaphore or reader/writer lock have held, by the
+// addHeld adds how long the holders of a semaphore or reader-writer lock have held, by the
 // journal: Redis does not store it. It is the last to change the state, because a diagnosis
 // goes by what Redis stores.
 func addHeld(ctx context.Context, a *cli.App, client *connect.Session, state *admin.State) {

@@ -113,5 +113,5 @@ func hourCharts(all []journal.Hour, s span, now time.Time) []chart {
 	return charts
 }
 
-// average is how long a grant was waited for.
+// average returns the average wait of a grant.
 func average(h journal.Hour) time.Duration { return h.Waited / time.Duration(max(1, h.Granted)) }

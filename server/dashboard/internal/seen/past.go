@@ -83,8 +83,8 @@ type Point struct {
 
 func newPast() *Past { return &Past{Holds: map[string][]Hold{}, changed: math.MaxInt64} }
 
-// still returns a Past that does not change any more. The holds of a name are replaced when they change, so that
-// they need no copy here.
+// still returns a Past that does not change any more. The holds of a name are replaced when they
+// change, so that they need no copy here.
 func (p *Past) still() Past {
 	q := *p
 	q.Events, q.waits, q.Points, q.Holds = slices.Clone(p.Events), slices.Clone(p.waits), slices.Clone(p.Points), maps.Clone(p.Holds)
