@@ -11,9 +11,9 @@ import (
 // as [Read] yields them.
 //
 // The journal does not identify a lease in Redis. So the result has no owner that
-// occurs twice or is empty. For any other owner the newest grant without an end counts. It can be the
-// grant of a process with the same owner that was killed, while the journal has no newer
-// one. HeldSince reads no further than it needs, and ends at an error.
+// occurs twice or is empty. For any other owner the newest grant without an end counts.
+// It can be the grant of a process with the same owner that was killed, while the journal
+// has no newer one. HeldSince reads no further than it needs, and ends at an error.
 func HeldSince(entries iter.Seq2[Entry, error], owners []string) map[string]time.Time {
 	open := map[string]bool{} // owners without an answer; false: it cannot have one
 	for _, owner := range owners {

@@ -5,21 +5,25 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-var updateShown = flag.Bool("update", false, "write testdata/shown anew")
+var updateShown = flag.Bool("update", false, "write testdata/shown again")
 
 // long is a ttl that no test lives to see a renewal of; of two holders the one with the
 // longer comes second.
@@ -35,10 +39,17 @@ type stage struct {
 	*realServer
 }
 
-// holds starts a process that holds the name.
+// holds starts a process that holds the name, and waits until the journal has its grant.
 func (s stage) holds(owner string, flags ...string) {
 	s.Helper()
 	startRun(s.T, s.url(), note("pid", "$$")+idle, append([]string{"--owner", owner, long, "--no-details"}, flags...)...).pid("pid")
+	until(s.T, "the journal has the grant", func() bool {
+		var out bytes.Buffer
+		runInProcess(s.Context(), &out, io.Discard, "history", "job", "-o", "json", "--redis", s.url())
+		var entries []journal.Entry
+		_ = json.Unmarshal(out.Bytes(), &entries) // else there are none yet
+		return slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Event == journal.Granted && e.Owner == owner })
+	})
 }
 
 // waits starts a process that waits for it, as the only one to come.
