@@ -34,14 +34,16 @@ type Reader interface {
 	Survey(ctx context.Context, prefix string) (*Survey, error)
 }
 
-// HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name. A name
-// whose keys hold something else has no holder. The other errors are those of Inspect.
+// HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name. A name that
+// no lock can have, or whose keys hold something else, has no holder. The other errors are
+// those of Inspect.
 func HeldBy(ctx context.Context, r Reader, name, client string) (bool, error) {
 	state, err := r.Inspect(ctx, name)
-	if err != nil {
-		if wire.Unwritten(err) {
-			err = nil
-		}
+	_, impossible := errors.AsType[*holdfast.NameError](err)
+	switch {
+	case impossible, wire.Unwritten(err):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	return state.HeldBy(client), nil

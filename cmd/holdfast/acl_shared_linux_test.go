@@ -21,6 +21,7 @@ func TestLeastRightsShared(t *testing.T) {
 	}
 	server := startRedis(t)
 	server.do(t, append(aclLine(t, "app"), strings.Fields(more)...)...)
+	server.do(t, "ACL", "SETUSER", "app", "+xrange", "+xrevrange") // show asks the journal since when permits are held
 	server.do(t, "ACL", "LOG", "RESET")
 	url := server.urlFor("app")
 	for _, kind := range kinds {
