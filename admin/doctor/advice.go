@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strings"
@@ -56,13 +57,22 @@ func Advise(ctx context.Context, store driver.Store, err error) string {
 	if !Moves(err) {
 		return fix
 	}
+	return cmp.Or(AtReplica(ctx, store), fix)
+}
+
+// AtReplica returns what to do if the server says that it is a replica, or "". It returns within
+// a second, or when ctx ends.
+func AtReplica(ctx context.Context, store driver.Store) string {
 	d := newDoctor(store, nil)
 	t := newTrial(d, 0)
 	reply, err := d.caller.Run(ctx, masterWait, driver.Call{Script: script.Check, Keys: t.keys[:], Args: t.facts()})
 	if err != nil {
-		return fix
+		return ""
 	}
-	return useMasterOf(decodeServer(reply))
+	if s := decodeServer(reply); s.info["role"] == "slave" {
+		return useMasterOf(s)
+	}
+	return ""
 }
 
 // useMasterOf is useMaster with the address, if the server says it.

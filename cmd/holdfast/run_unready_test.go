@@ -49,6 +49,26 @@ func TestTakeOnReplica(t *testing.T) {
 	r.wantSaid("refused: NOREPLICAS Not enough good replicas to write: bring the missing replicas back")
 }
 
+// A replica knows no subscription of its master, so each waiter seems to be gone there. ls and show
+// report that, and ls --problems does not end as if there were no problem.
+func TestLsOnReplica(t *testing.T) {
+	t.Parallel()
+	master, replica := startRedis(t), startRedis(t)
+	host, port, _ := net.SplitHostPort(master.addr)
+	replica.do(t, "REPLICAOF", host, port)
+	start(t, master.url(), nil, "run", "job", "--", "holdfast", "run", "job", "--", "true")
+	var code int
+	var said string
+	until(t, "the waiter is on the replica", func() bool {
+		code, _, said = lsOf(t, replica, "--problems")
+		return strings.Contains(said, "the server is a replica")
+	})
+	if code != cli.ExitUnreachable || !strings.Contains(said, "its master, "+master.addr) {
+		t.Errorf("ls --problems: exit code %d, and it says %q", code, said)
+	}
+	wantShown(t, cli.ExitUnreachable, "its master, "+master.addr, "show", "job", "--redis", replica.url())
+}
+
 // A server that is not there yet is waited for, but not with -n.
 func TestTakeBeforeServerStarts(t *testing.T) {
 	t.Parallel()

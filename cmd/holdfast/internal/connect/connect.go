@@ -38,6 +38,9 @@ type Session struct {
 // not send to Redis by then.
 func (s *Session) Close() { s.end() }
 
+// AtReplica returns what to do if the server says that it is a replica, or "".
+func (s *Session) AtReplica(ctx context.Context) string { return doctor.AtReplica(ctx, s.Store) }
+
 // Beside starts work that runs together with a Client, before that is made on the store of
 // the session, which it may wrap. It returns the function that ends the work: it is called
 // after the Client is closed and before the store is.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +115,24 @@ func LeftOut(refused []error) error {
 		return fmt.Errorf("1 name is left out: %w", withoutPrefix{refused[0]})
 	}
 	return fmt.Errorf("%d names are left out; the first: %w", len(refused), withoutPrefix{refused[0]})
+}
+
+// OnReplica is an error if the server is a replica, and a waiter seems to be gone only because
+// its subscription is on the master. It asks the server nothing if no waiter seems to be gone.
+func OnReplica(ctx context.Context, client *connect.Session, states ...*View) error {
+	if !slices.ContainsFunc(states, (*View).missesWaiter) {
+		return nil
+	}
+	fix := client.AtReplica(ctx)
+	if fix == "" {
+		return nil
+	}
+	return cli.Exit(cli.ExitUnreachable, fmt.Errorf("the server is a replica: its waiters seem to be gone, and their problems are not found; %s", fix))
+}
+
+// missesWaiter reports whether a waiter seems to be gone.
+func (v *View) missesWaiter() bool {
+	return v.State != nil && slices.ContainsFunc(v.Waiters, func(w admin.Waiter) bool { return !w.Listening })
 }
 
 // withoutPrefix is an error of the library without its name in front.

@@ -51,7 +51,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 type names struct {
 	shown   []*inspect.View
 	known   int
-	refused error // why some could not be read; nil: all were read
+	refused error // why some could not be read, or not all of them; nil: all were read
 }
 
 func (l *ls) read(ctx context.Context) (*names, error) {
@@ -68,6 +68,9 @@ func (l *ls) read(ctx context.Context) (*names, error) {
 		if (l.all || s.Holder != nil || s.Waiting > 0) && (!l.problems || s.Problem() != "") {
 			n.shown = append(n.shown, s)
 		}
+	}
+	if n.refused == nil {
+		n.refused = inspect.OnReplica(ctx, l.client, states...)
 	}
 	return n, nil
 }

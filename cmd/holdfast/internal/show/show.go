@@ -26,5 +26,8 @@ func show(ctx context.Context, a *cli.App, client *connect.Session, name string)
 	if err != nil {
 		return err
 	}
-	return a.Print(state.JSON(), func(s console.Screen) { inspect.PrintState(s, state) })
+	if err := a.Print(state.JSON(), func(s console.Screen) { inspect.PrintState(s, state) }); err != nil {
+		return err
+	}
+	return inspect.OnReplica(ctx, client, state)
 }
