@@ -203,7 +203,7 @@ func (s subject) late() *Diagnosis {
 // a shared kind was granted. A leader may lead for any time.
 func (s subject) long(o *Options) *Diagnosis {
 	h := s.Holder
-	if h.Held <= h.TTL || s.Term > 0 || s.Unreadable != nil {
+	if s.Term > 0 || s.Unreadable != nil {
 		return nil
 	}
 	limit, why := s.holdLimit(o)
@@ -222,6 +222,9 @@ func (s subject) holdLimit(o *Options) (limit time.Duration, why string) {
 	h := s.Holder
 	if h.Details != nil && h.Details.Expect > 0 {
 		return h.Details.Expect, fmt.Sprintf("longer than expected (%s)", rough(h.Details.Expect))
+	}
+	if h.Held <= h.TTL {
+		return h.TTL, "" // the journal is not asked about a short hold
 	}
 	if typical, known := o.typical(s.Name); known {
 		return 3 * typical, fmt.Sprintf("%d times as long as usual (%s)", int(h.Held/typical), rough(typical))

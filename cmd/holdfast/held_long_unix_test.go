@@ -37,7 +37,7 @@ func TestHeldLong(t *testing.T) {
 		{"run", "slow", 5 * time.Hour},                            // usual
 		{"run --expect 5h", "import", 4 * time.Hour},              // expected
 		{"run --expect 2h --no-details", "export", 3 * time.Hour}, // not expected
-		{"run --expect 1ms", "brief", time.Minute},
+		{"run --expect 1ms", "brief", 10 * time.Second},           // not expected, before the ttl has passed
 		{"elect", "boss", 100 * time.Hour},
 		{"acquire --ttl 3h", "lease", 2 * time.Hour}, // an hour, or its ttl
 		{"acquire --expect 5h", "script", 2 * time.Hour},
