@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +48,26 @@ func TestShortHelpIsOneScreen(t *testing.T) {
 		}
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("%s --help does not show the usage", cmd.CommandPath())
+		}
+	}
+}
+
+// 'help serve' has every path of the API.
+func TestHelpOfServeHasThePaths(t *testing.T) {
+	t.Parallel()
+	text := wantShown(t, 0, "PATHS", "help", "serve")
+	api, err := os.ReadFile("../../server/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described struct{ Paths map[string]any }
+	if err := json.Unmarshal(api, &described); err != nil || len(described.Paths) == 0 {
+		t.Fatalf("%d paths, %v", len(described.Paths), err)
+	}
+	for path := range described.Paths {
+		path = strings.ReplaceAll(path, "{name}", "NAME")
+		if !regexp.MustCompile(regexp.QuoteMeta(path) + `(\s|,|\?)`).MatchString(text) {
+			t.Errorf("help serve does not have the path %s", path)
 		}
 	}
 }
