@@ -43,6 +43,7 @@ func TestSeenLost(t *testing.T) {
 			}
 		}
 		b.shows("/problems", "report", "frozen:7")
+		b.shows("/locks", ">renewals-late: frozen:7 ") // a narrow column begins with the code
 		b.shows("/events?what=lost", "frozen:7", "expired")
 	})
 }

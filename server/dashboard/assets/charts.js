@@ -19,7 +19,7 @@ function options(figure, names, width) {
   const { lines, text, grid } = colours(), unit = figure.dataset.unit;
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px sans-serif" };
   return {
-    width, height: 132, legend: { show: false }, cursor: { y: false, points: { size: 6 } }, padding: [8, 26, 0, 0],
+    width, height: 132, legend: { show: false }, cursor: { y: false, points: { size: 6 } }, padding: [8, 34, 0, 0],
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
     axes: [
       { ...axis, size: 22, space: 80, values: (_, at) => at.map((s) => clock(s, figure.dataset.hourly)) },
