@@ -249,6 +249,8 @@ func TestServeLeaseIsNoLoss(t *testing.T) {
 	until(t, "the release is in the history", func() bool {
 		return strings.Contains(wantShown(t, 0, "OWNER", "history", "n:0", "--redis", server.url()), " released\n")
 	})
+	wantShown(t, 0, "exported, held now", "history", "n:1", "--redis", server.url())
+	server.do(t, "DEL", "holdfast:n:1")
 	wantShown(t, 0, "exported, no end known", "history", "n:1", "--redis", server.url())
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -28,7 +29,7 @@ func HistoryCommand(a *cli.App) *cobra.Command {
 			return cli.Usagef("-n is %d: it must be at least 1", n)
 		}
 		return connect.On(ctx, a, func(client *connect.Session) error {
-			return history(ctx, a, client.Store, args[0], n, since)
+			return history(ctx, a, client, args[0], n, since)
 		})
 	})
 	cmd.Flags().IntVarP(&n, "lines", "n", 20, "print at most `N` lines")
@@ -37,14 +38,17 @@ func HistoryCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func history(ctx context.Context, a *cli.App, store driver.Store, name string, n int, since time.Duration) error {
+func history(ctx context.Context, a *cli.App, client *connect.Session, name string, n int, since time.Duration) error {
 	q := journal.Query{KeyPrefix: a.Prefix, Name: name, Newest: true}
 	if since > 0 {
 		q.Since = time.Now().Add(-since)
 	}
-	var page story
+	page := story{now: &admin.State{}}
+	if state, err := client.Admin.Inspect(ctx, name); err == nil { // else the history is without it
+		page.now = state
+	}
 	entries := []view.Entry{}
-	for e, err := range journal.Read(ctx, store, q) {
+	for e, err := range journal.Read(ctx, client.Store, q) {
 		switch {
 		case errors.Is(err, journal.ErrEntry):
 			a.Detail("%s", cli.Reason(err))
@@ -80,6 +84,7 @@ type story struct {
 
 	released map[int64]journal.Entry // by token: of exported holds, whose export is yet to come
 	next     time.Time               // the grant after the entries that are yet to come
+	now      *admin.State            // of the name
 }
 
 // chapter is a row.
@@ -142,8 +147,9 @@ func (s *story) take(e journal.Entry) {
 	}
 }
 
-// heldOn is how long an exported hold lasted since it was granted, and its end. The journal
-// knows its release and the next grant, but not its expiry.
+// heldOn returns how long an exported hold has lasted since it was granted, and its end. The
+// journal knows its release and the next grant, but not its expiry; Redis knows whether the
+// newest hold goes on.
 func (s *story) heldOn(e journal.Entry, granted time.Time) (held, ending string) {
 	if end, known := s.released[e.Token]; known {
 		delete(s.released, e.Token)
@@ -151,6 +157,9 @@ func (s *story) heldOn(e journal.Entry, granted time.Time) (held, ending string)
 	}
 	if s.next.After(e.At) {
 		return console.Shortly(s.next.Sub(granted)), "exported, over at the next grant"
+	}
+	if h := s.now.Holder; s.next.IsZero() && h != nil && s.now.Kind == holdfast.KindMutex && !h.Cooldown && (h.Exported || h.Owner == e.Owner) {
+		return console.Shortly(s.now.At.Sub(granted)), "exported, held now"
 	}
 	return "-", "exported, no end known"
 }
