@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,22 +99,27 @@ func TestRunNestedInLease(t *testing.T) {
 func TestRunNestedForged(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
-	holder := startRun(t, server.URL(), note("client", "$HOLDFAST_CLIENT")+note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done")
-	holder.pid("pid")
-	text, err := os.ReadFile(filepath.Join(holder.dir, "client"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var waiters []*runner
-	for _, claim := range []string{"not a hash", "0123456789", strings.Repeat("x", 4096), strings.TrimSpace(string(text))} {
-		r := start(t, server.URL(), []string{"HOLDFAST_CLIENT=" + claim, "HOLDFAST_NAME=job"}, "run", "job", "--", "true")
+	claims := []string{"not a hash", "0123456789", strings.Repeat("x", 4096), ""} // the last one is the holder's own
+	var holders, waiters []*runner
+	for i, claim := range claims { // each on a name of its own, since a waiter tells of any circle around its name
+		name := fmt.Sprint("job", i)
+		holder := start(t, server.URL(), nil, "run", name, "--", "sh", "-c", note("client", "$HOLDFAST_CLIENT")+note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done")
+		holder.pid("pid")
+		if claim == "" {
+			text, err := os.ReadFile(filepath.Join(holder.dir, "client"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim = strings.TrimSpace(string(text))
+		}
+		r := start(t, server.URL(), []string{"HOLDFAST_CLIENT=" + claim, "HOLDFAST_NAME=" + name}, "run", name, "--", "true")
 		r.says("waiting: ")
-		waiters = append(waiters, r)
+		holders, waiters = append(holders, holder), append(waiters, r)
 	}
 	waiters[3].says("deadlock: ") // as it claims
-	holder.write("stop")
-	holder.wantExit(0)
 	for i, r := range waiters {
+		holders[i].write("stop")
+		holders[i].wantExit(0)
 		r.wantExit(0)
 		if got := strings.Contains(r.stderr.String(), "deadlock"); got != (i == 3) {
 			t.Errorf("waiter %d said %q: a deadlock is %t, want %t", i, &r.stderr, got, i == 3)

@@ -48,9 +48,9 @@ const (
 
 // OfThisProcess returns what is known of this process, without Command and Note.
 func OfThisProcess() Process {
-	p := Process{
-		PID: os.Getpid(), Program: filepath.Base(os.Args[0]),
-		Parent: os.Getenv(ParentVariable), Within: os.Getenv(WithinVariable),
+	p := Process{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
+	if parent := os.Getenv(ParentVariable); isClient(parent) {
+		p.Parent, p.Within = parent, os.Getenv(WithinVariable)
 	}
 	p.Host, _ = os.Hostname()
 	p.User = os.Getenv("USER")
@@ -66,10 +66,15 @@ func (p Process) Clean() Process {
 	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note, &p.Parent, &p.Within} {
 		*field = keyspace.Clean(*field, MaxField)
 	}
-	if len(p.Parent) != 10 || strings.Trim(p.Parent, "0123456789abcdef") != "" {
+	if !isClient(p.Parent) {
 		p.Parent, p.Within = "", ""
 	}
 	return p
+}
+
+// isClient reports whether a text can be the hash of a Client.
+func isClient(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // String returns a text like "alice, pid 4121 on web-3", as far as it is known.
