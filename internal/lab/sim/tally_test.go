@@ -32,7 +32,7 @@ var (
 	}
 	states = []string{
 		"Queued, head", "Queued, behind", "Granted", "Released", "Renewed", "RenewFailed", "Recalled", "SubscriptionConfirmed", "SubscriptionBroken",
-		"Lost, expired", "Lost, taken", "Lost, gone", "Lost, revoked", "Lost, stolen", "Lost, exported", "Lost, max hold",
+		"Lost, expired", "Lost, taken", "Lost, gone", "Lost, revoked", "Lost, stolen", "Lost, max hold", "LeaseExported",
 	}
 )
 
