@@ -130,7 +130,7 @@ func TestCheckOfReplicas(t *testing.T) {
 		return strings.Contains(master.MustDo(t, "INFO", "replication"), "state=online")
 	})
 	all := checked(t, labtest.OpenStore(t, replica.URL(), nil), 0)
-	found(t, all, "server", doctor.Fail, "a replica", "the address of the master")
+	found(t, all, "server", doctor.Fail, "a replica", "the address of its master, "+master.Addr())
 	found(t, all, "lock", doctor.Fail, "READONLY", "")
 	found(t, checked(t, labtest.OpenStore(t, master.URL(), nil), 0), "replicas", doctor.OK, "1 connected", "")
 }
