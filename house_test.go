@@ -253,7 +253,7 @@ var arrows = map[string][]string{
 	".":                     {"", "driver", "internal/engine", "internal/machine", "internal/ballot", "internal/clock", "internal/call", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/keyspace", "internal/once", "internal/protocol", "internal/script", "internal/wire", "admin/..."}, // its tests inspect
 	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details", "internal/protocol"},
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire", "internal/protocol"}, // no I/O: neither a driver nor a call
-	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
+	"admin/doctor":          {"", "admin", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
 	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
 	"fence":                 {"", "fence"},
 	"journal":               {"", "driver", "internal/script", "journal"},

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
 	"github.com/holdfast-go/holdfast/server/internal/limit"
 	"github.com/holdfast-go/holdfast/server/internal/locks"
@@ -46,7 +48,13 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	life, end := context.WithCancel(context.Background())
 	store := outage.New(func(ctx context.Context) error {
 		_, err := names.Inspect(ctx, probeName)
-		return err
+		if err != nil {
+			return err
+		}
+		if fix := doctor.AtReplica(ctx, names.Store()); fix != "" {
+			return errors.New("the server is a replica, which grants no locks; " + fix)
+		}
+		return nil
 	}, life.Done())
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Diagnose, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{

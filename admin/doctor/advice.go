@@ -3,10 +3,13 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -73,6 +76,25 @@ func AtReplica(ctx context.Context, store driver.Store) string {
 		return useMasterOf(s)
 	}
 	return ""
+}
+
+// HidesWaiters returns an error if the server is a replica and a waiter in the survey seems to be
+// gone: a replica knows no subscription of its master. The error says what to do. It asks the
+// server nothing about a quorum, or if no waiter seems to be gone.
+func HidesWaiters(ctx context.Context, names admin.Reader, survey *admin.Survey) error {
+	one, ok := names.(*admin.Admin)
+	if !ok || !slices.ContainsFunc(survey.Names, missesWaiter) {
+		return nil
+	}
+	if fix := AtReplica(ctx, one.Store()); fix != "" {
+		return errors.New("the server is a replica: its waiters seem to be gone, and their problems are not found; " + fix)
+	}
+	return nil
+}
+
+// missesWaiter reports whether a waiter seems to be gone.
+func missesWaiter(n admin.Surveyed) bool {
+	return slices.ContainsFunc(n.Waiters, func(w admin.Waiter) bool { return !w.Listening })
 }
 
 // useMasterOf is useMaster with the address, if the server says it.

@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -303,5 +305,38 @@ func TestServeWithoutRedis(t *testing.T) {
 	until(t, "it works again", func() bool { status, _ := s.ask("GET", "/readyz", ""); return status == http.StatusOK })
 	if status, answer := s.ask("GET", "/v1/locks/n", ""); status != http.StatusOK || answer["held"] != true {
 		t.Errorf("afterwards: %d %v", status, answer)
+	}
+}
+
+// At a replica, serve is not ready and names the master. It reports no list of problems, as the
+// replica hides which waiters live.
+func TestServeOnReplica(t *testing.T) {
+	t.Parallel()
+	master, replica := startRedis(t), startRedis(t)
+	host, port, _ := net.SplitHostPort(master.addr)
+	replica.do(t, "REPLICAOF", host, port)
+	s := startServe(t, replica.url())
+	start(t, master.url(), nil, "run", "job", "--", "holdfast", "run", "job", "--", "true")
+	until(t, "the waiter is on the replica", func() bool {
+		_, listed, _ := lsOf(t, replica, "-o", "json")
+		return strings.Contains(listed, `"listening": false`)
+	})
+	refusal := regexp.MustCompile("the server is a replica.*use the address of its master, " + regexp.QuoteMeta(master.addr))
+	for _, path := range []string{"/v1/locks?problems=true", "/v1/locks/job", "/readyz?verbose"} {
+		status, answer := s.ask("GET", path, "")
+		if said := fmt.Sprint(answer); status != http.StatusServiceUnavailable || !refusal.MatchString(said) {
+			t.Errorf("GET %s: %d %s", path, status, said)
+		}
+	}
+	for _, path := range []string{"/", "/problems"} {
+		if page := s.page(path); !refusal.MatchString(page) || strings.Contains(page, "No problems") {
+			t.Errorf("the page %s does not name the master: %s", path, page)
+		}
+	}
+	if page := s.page("/metrics"); !strings.Contains(page, "\nholdfast_inventory_up 0\n") {
+		t.Errorf("/metrics: the inventory is up: %s", page)
+	}
+	if status, answer := s.ask("POST", "/v1/leases", `{"name": "other"}`); status != http.StatusServiceUnavailable || !refusal.MatchString(fmt.Sprint(answer)) {
+		t.Errorf("POST /v1/leases: %d %v", status, answer)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -233,6 +234,9 @@ func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped
 		}
 	}
 	survey, err := i.names.Survey(ctx, i.options.Prefix)
+	if err == nil {
+		err = doctor.HidesWaiters(ctx, i.names, survey)
+	}
 	if err != nil {
 		return nil, false, err
 	}

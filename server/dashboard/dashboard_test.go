@@ -347,11 +347,11 @@ func TestRedisGone(t *testing.T) {
 		if err := b.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		body := b.shows("/locks", "Redis does not answer", "invoice:42")
-		_, why, _ := strings.Cut(body, "Redis does not answer.")
+		body := b.shows("/locks", "The newest poll of Redis failed", "invoice:42")
+		_, why, _ := strings.Cut(body, "The newest poll of Redis failed.")
 		why, _, _ = strings.Cut(why, "The data is from")
 		if strings.Contains(why, "invoice:42") || !strings.HasSuffix(why, ".</bdi> ") {
-			t.Errorf("why Redis does not answer: got %q, want a sentence about no name", why)
+			t.Errorf("why the poll failed: got %q, want a sentence about no name", why)
 		}
 		b.shows("/redis", "FAIL")
 	})
@@ -365,7 +365,7 @@ func TestRedisGoneFromTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"/", "/locks", "/processes", "/problems", "/elections", "/lock?name=invoice:42"} {
-			body := b.shows(path, "Redis does not answer", "There is no data yet.", "<h1")
+			body := b.shows(path, "The newest poll of Redis failed", "There is no data yet.", "<h1")
 			for _, well := range []string{"in time", "No name", "No process", "No election", "No problems", "was not used"} {
 				if strings.Contains(body, well) {
 					t.Errorf("%s: says %q of what nobody has seen", path, well)

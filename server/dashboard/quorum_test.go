@@ -57,13 +57,13 @@ func TestQuorum(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.hold("report:7")
-		if body := b.shows("/locks", "report:7", "invoice:42"); strings.Contains(body, "Redis does not answer") {
-			t.Error("with one node of three gone the page says that Redis does not answer")
+		if body := b.shows("/locks", "report:7", "invoice:42"); strings.Contains(body, "The newest poll of Redis failed") {
+			t.Error("with one node of three gone the page says that the poll failed")
 		}
 		if err := nodes[1].Close(); err != nil {
 			t.Fatal(err)
 		}
-		b.shows("/locks", "Redis does not answer", "report:7", "invoice:42")
+		b.shows("/locks", "The newest poll of Redis failed", "report:7", "invoice:42")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/memo"
@@ -48,6 +49,9 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 			survey, err := n.Admin.Survey(ctx, "")
 			if err != nil {
 				return nil, err
+			}
+			if err := doctor.HidesWaiters(ctx, n.Admin, survey); err != nil {
+				return nil, reply.NewProblem("unavailable", "%v", err)
 			}
 			return diagnose.Survey(survey, n.known), nil
 		})

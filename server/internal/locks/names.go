@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/internal/memo"
 	"github.com/holdfast-go/holdfast/server/internal/outage"
@@ -49,6 +50,9 @@ func (n *Names) inspect(ctx context.Context, name string) (*view.State, error) {
 	around, err := n.Admin.Around(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	if err := doctor.HidesWaiters(ctx, n.Admin, around); err != nil {
+		return nil, reply.NewProblem("unavailable", "%v", err)
 	}
 	out := view.NewState(around.Names[0].State, diagnose.Around(around, n.known))
 	run, err := n.client.LastRun(ctx, name)

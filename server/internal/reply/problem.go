@@ -48,7 +48,7 @@ var codes = map[string]struct {
 	"key-reused":   {http.StatusUnprocessableEntity, "the Idempotency-Key belongs to another request", 0},
 	"busy":         {http.StatusServiceUnavailable, "the server is busy", 1},
 	"closing":      {http.StatusServiceUnavailable, "the server is shutting down", 1},
-	"unavailable":  {http.StatusServiceUnavailable, "Redis does not answer", 1},
+	"unavailable":  {http.StatusServiceUnavailable, "Redis is unavailable", 1},
 	"version":      {http.StatusServiceUnavailable, "another version of holdfast uses the name", 0},
 	"refused":      {http.StatusBadGateway, "Redis refused", 0},
 	"internal":     {http.StatusInternalServerError, "internal error", 0},

@@ -38,8 +38,10 @@ type Session struct {
 // not send to Redis by then.
 func (s *Session) Close() { s.end() }
 
-// AtReplica returns what to do if the server says that it is a replica, or "".
-func (s *Session) AtReplica(ctx context.Context) string { return doctor.AtReplica(ctx, s.Store) }
+// HidesWaiters is [doctor.HidesWaiters] of the server.
+func (s *Session) HidesWaiters(ctx context.Context, survey *admin.Survey) error {
+	return doctor.HidesWaiters(ctx, s.Admin, survey)
+}
 
 // Beside starts work that runs together with a Client, before that is made on the store of
 // the session, which it may wrap. It returns the function that ends the work: it is called

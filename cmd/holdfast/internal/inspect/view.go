@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,22 +116,18 @@ func LeftOut(refused []error) error {
 	return fmt.Errorf("%d names are left out; the first: %w", len(refused), withoutPrefix{refused[0]})
 }
 
-// OnReplica is an error if the server is a replica, and a waiter seems to be gone only because
-// its subscription is on the master. It asks the server nothing if no waiter seems to be gone.
+// OnReplica is [doctor.HidesWaiters] of some states, as an error with an exit code.
 func OnReplica(ctx context.Context, client *connect.Session, states ...*View) error {
-	if !slices.ContainsFunc(states, (*View).missesWaiter) {
-		return nil
+	survey := &admin.Survey{}
+	for _, v := range states {
+		if v.State != nil {
+			survey.Names = append(survey.Names, admin.Surveyed{State: v.State})
+		}
 	}
-	fix := client.AtReplica(ctx)
-	if fix == "" {
-		return nil
+	if err := client.HidesWaiters(ctx, survey); err != nil {
+		return cli.Exit(cli.ExitUnreachable, err)
 	}
-	return cli.Exit(cli.ExitUnreachable, fmt.Errorf("the server is a replica: its waiters seem to be gone, and their problems are not found; %s", fix))
-}
-
-// missesWaiter reports whether a waiter seems to be gone.
-func (v *View) missesWaiter() bool {
-	return v.State != nil && slices.ContainsFunc(v.Waiters, func(w admin.Waiter) bool { return !w.Listening })
+	return nil
 }
 
 // withoutPrefix is an error of the library without its name in front.

@@ -6,12 +6,16 @@ import (
 
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 )
 
 // survey makes a picture of all names below a prefix.
 func survey(ctx context.Context, from admin.Reader, prefix string, known *diagnose.Options) (*Picture, error) {
 	began := time.Now()
 	found, err := from.Survey(ctx, prefix)
+	if err == nil {
+		err = doctor.HidesWaiters(ctx, from, found)
+	}
 	if err != nil {
 		return nil, err
 	}
