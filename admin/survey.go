@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -34,19 +35,21 @@ type Reader interface {
 	Survey(ctx context.Context, prefix string) (*Survey, error)
 }
 
-// HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name. A name that
-// no lock can have, or whose keys hold something else, has no holder. The other errors are
-// those of Inspect.
-func HeldBy(ctx context.Context, r Reader, name, client string) (bool, error) {
+// MayBeHeldBy inspects a name, and reports whether the Client with this
+// [holdfast.Client.ID] may hold it. A name that no lock can have, or whose keys hold
+// something else, has no holder. If the server refuses to read it, the Client may hold it.
+//
+// Errors: [holdfast.ErrUnreachable], or the error of ctx.
+func MayBeHeldBy(ctx context.Context, r Reader, name, client string) (bool, error) {
 	state, err := r.Inspect(ctx, name)
 	_, impossible := errors.AsType[*holdfast.NameError](err)
 	switch {
 	case impossible, wire.Unwritten(err):
 		return false, nil
-	case err != nil:
-		return false, err
+	case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
+		return false, cmp.Or(err, ctx.Err())
 	}
-	return state.HeldBy(client), nil
+	return err != nil || state.HeldBy(client), nil
 }
 
 // survey lists the names with a prefix, and lets inspect fill in the rest.

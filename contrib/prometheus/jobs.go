@@ -3,13 +3,11 @@ package holdfastprom
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
@@ -145,12 +143,10 @@ func (j *Jobs) judged(ctx context.Context) ([]judgedJob, error) {
 			continue // a label cannot have it, and no lock does
 		}
 		runs := false
-		if job.Unended() {
-			held, err := admin.HeldBy(ctx, j.names, job.Name, job.Client)
-			if errors.Is(err, holdfast.ErrUnreachable) || ctx.Err() != nil {
-				return nil, cmp.Or(err, ctx.Err())
+		if job.Unended() { // a job must not look dead because of a missing right
+			if runs, err = admin.MayBeHeldBy(ctx, j.names, job.Name, job.Client); err != nil {
+				return nil, err
 			}
-			runs = held || err != nil // a missing right must not make a job look dead
 		}
 		judged = append(judged, judgedJob{job, job.State(runs)})
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -111,9 +110,11 @@ func Jobs(ctx context.Context, names *admin.Admin, prefix string) ([]JudgedJob, 
 			if !strings.HasPrefix(j.Name, prefix) {
 				continue
 			}
-			runs, err := stillRuns(ctx, names, &j)
-			if err != nil {
-				return nil, err
+			runs := false
+			if j.Unended() { // a job must not look dead because of a missing right
+				if runs, err = admin.MayBeHeldBy(ctx, names, j.Name, j.Client); err != nil {
+					return nil, err
+				}
 			}
 			out = append(out, JudgedJob{j, j.State(runs)})
 			unclear = unclear || j.Unended() && !runs
@@ -127,17 +128,4 @@ func Jobs(ctx context.Context, names *admin.Admin, prefix string) ([]JudgedJob, 
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// stillRuns reports whether the Client that started the job holds its lock. It assumes so if the
-// server refuses to read the lock: a job must not look dead because of a missing right.
-func stillRuns(ctx context.Context, names *admin.Admin, j *journal.Job) (bool, error) {
-	if !j.Unended() {
-		return false, nil
-	}
-	runs, err := admin.HeldBy(ctx, names, j.Name, j.Client)
-	if errors.Is(err, holdfast.ErrUnreachable) || ctx.Err() != nil {
-		return false, cmp.Or(err, ctx.Err())
-	}
-	return runs || err != nil, nil
 }
