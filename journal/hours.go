@@ -3,7 +3,6 @@ package journal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ func Hours(ctx context.Context, store driver.Store, prefix string) ([]Hour, erro
 	case err != nil:
 		return nil, explained(err)
 	case len(reply)%2 != 1 || reply[0] != "sums":
-		return nil, errors.New("holdfast: journal: unexpected answer of the server")
+		return nil, errUnexpected
 	}
 	var hours []Hour
 	for pair := range slices.Chunk(reply[1:], 2) {

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,8 +134,6 @@ func Forget(ctx context.Context, store driver.Store, prefix, name string) (*Job,
 	return &j, nil
 }
 
-var errUnexpected = errors.New("holdfast: journal: unexpected answer of the server")
-
 // parseJob reads a record of job_note. Lists are in seconds, then in milliseconds; "0" is
 // none.
 func parseJob(name, record, now string) (Job, bool) {
@@ -155,8 +152,9 @@ func parseJob(name, record, now string) (Job, bool) {
 		Name: name, Owner: part[17], Client: part[10],
 		Started: momentOf(n[0]), Succeeded: momentOf(n[1]), Ended: momentOf(n[2]), Tried: momentOf(n[3]),
 		Code: int(n[4]), Took: time.Duration(n[5]) * time.Millisecond, Skipped: int(n[6]),
-		Usual: usual(durations(part[16], time.Millisecond)), Limit: time.Duration(n[9]) * time.Millisecond, Now: time.UnixMicro(n[10]),
+		Limit: time.Duration(n[9]) * time.Millisecond, Now: time.UnixMicro(n[10]),
 	}
+	j.Usual, _ = median(durations(part[16], time.Millisecond)) // else 0
 	if j.Limit == 0 && j.Usual > 0 {
 		j.Limit = 3*j.Usual + time.Minute
 	}
@@ -190,15 +188,6 @@ func interval(pauses []time.Duration) time.Duration {
 		return 0
 	}
 	return pauses[len(pauses)-2] // the longest may be an outage; weekends are more
-}
-
-// usual returns the median of some durations, or 0 if there are fewer than three.
-func usual(runs []time.Duration) time.Duration {
-	if len(runs) < 3 {
-		return 0
-	}
-	slices.Sort(runs)
-	return runs[len(runs)/2]
 }
 
 // durations reads a list of job_note.

@@ -113,7 +113,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 	case err != nil:
 		return nil, explained(err)
 	case len(reply) < 6 || reply[0] != "read" || (len(reply)-6)%(fields+1) != 0:
-		return nil, errors.New("holdfast: journal: unexpected answer of the server")
+		return nil, errUnexpected
 	}
 	p := &page{}
 	p.scanned, _ = strconv.Atoi(reply[4])
@@ -186,6 +186,8 @@ func (i id) before() id {
 	}
 	return id{i.ms, i.seq - 1}
 }
+
+var errUnexpected = errors.New("holdfast: journal: unexpected answer of the server")
 
 // explained makes an error of a call one that says what to do.
 func explained(err error) error {
