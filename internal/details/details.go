@@ -49,7 +49,7 @@ const (
 // OfThisProcess returns what is known of this process, without Command and Note.
 func OfThisProcess() Process {
 	p := Process{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
-	if parent := os.Getenv(ParentVariable); isClient(parent) {
+	if parent := os.Getenv(ParentVariable); keyspace.IsHash(parent) {
 		p.Parent, p.Within = parent, os.Getenv(WithinVariable)
 	}
 	p.Host, _ = os.Hostname()
@@ -66,15 +66,10 @@ func (p Process) Clean() Process {
 	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note, &p.Parent, &p.Within} {
 		*field = keyspace.Clean(*field, MaxField)
 	}
-	if !isClient(p.Parent) {
+	if !keyspace.IsHash(p.Parent) {
 		p.Parent, p.Within = "", ""
 	}
 	return p
-}
-
-// isClient reports whether a text can be the hash of a Client.
-func isClient(text string) bool {
-	return len(text) == 10 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // String returns a text like "alice, pid 4121 on web-3", as far as it is known.

@@ -114,6 +114,11 @@ func HashID(id string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
+// IsHash reports whether a text can be a hash of [HashID] or [HashClient].
+func IsHash(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
 // HashClient is how a Client is named to people, for the same reason; empty for
 // none.
 func HashClient(client string) string {

@@ -17,7 +17,7 @@ var (
 func Revocation(hash, reason string) (cleanHash, cleanReason string, err error) {
 	hash, reason = strings.ToLower(hash), CleanReason(reason)
 	switch {
-	case len(hash) != len(keyspace.HashID("")) || strings.Trim(hash, "0123456789abcdef") != "":
+	case !keyspace.IsHash(hash):
 		return "", "", errNoHash
 	case reason == "":
 		return "", "", errNoReason
