@@ -23,7 +23,7 @@ func TestOneMoment(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		entries func() written
-		want    string // besides the holder that is seen
+		want    string // on the page; the holder is wanted in each case
 		not     string
 	}{
 		"the journal is ahead": {func() written {

@@ -233,7 +233,7 @@ func TestMoreSerious(t *testing.T) {
 	})
 }
 
-// In a minute there are at most so many posts; the last one has all the rest.
+// A minute has at most PerMinute posts. The last of them sums up the rest.
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
