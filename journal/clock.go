@@ -61,3 +61,6 @@ func (o offset) server(m moment) (at time.Time, within time.Duration) {
 func (o offset) fresh(now moment) bool {
 	return o.known && now.local-o.at.local < time.Second && driftBetween(o.at, now) == 0
 }
+
+// wide reports whether it is too inexact to order what happens in different processes.
+func (o offset) wide() bool { return o.max-o.min > stepped }

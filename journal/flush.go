@@ -174,7 +174,7 @@ func impatienceWith(err error) time.Duration {
 // each try would push older ones out of the stream.
 func (w *Writer) write(batch []noted) (int, error) {
 	if !w.offset.fresh(w.moment(time.Now())) {
-		if err := w.send(nil); err != nil { // how late is it?
+		if err := w.askTime(); err != nil {
 			return 0, err
 		}
 	}
@@ -202,6 +202,16 @@ func (w *Writer) write(batch []noted) (int, error) {
 		w.log(slog.LevelWarn, "holdfast: the journal is written, but not its jobs", "error", explained(err))
 	}
 	return len(entries), nil
+}
+
+// askTime asks for the server's time. The first answer may come late, because the server has
+// to load the script. Then it asks again: entries of different processes are ordered by time.
+func (w *Writer) askTime() error {
+	err := w.send(nil)
+	if err == nil && w.offset.wide() {
+		err = w.send(nil)
+	}
+	return err
 }
 
 // send writes entries and takes note of the server's time.
