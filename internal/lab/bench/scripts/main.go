@@ -51,7 +51,7 @@ var steps = []step{
 	{script.QuorumLock, "ql{N} qf{N} marker w{N}", []string{id, "1", quorum, "0"}},
 	{script.QuorumRenew, "ql{N} qf{N} marker", []string{id, "1", quorum}},
 	{script.QuorumUnlock, "ql{N} w{N}", []string{id}},
-	{script.JournalWrite, "stream", []string{"1000", "60000", "w", "N", "1", "2", "3", "granted", "name", "o", "7", ""}},
+	{script.JournalWrite, "stream sums counted", []string{"1000", "60000", "w", "N", "1", "2", "3", "granted", "name", "o", "7", ""}},
 	{script.Lock, "hl{N} hf{N} hq{N}", []string{id}},
 	{script.Lock, "hl{N} hf{N} hq{N}", []string{"d.N.60000|o", "wait"}}, // queued
 	{script.Unlock, "hl{N} hf{N} hq{N}", []string{id}},                  // nobody listens to the waiter
