@@ -21,6 +21,7 @@ type Queued struct {
 // Granted is the event that a caller got a lease.
 type Granted struct {
 	Name   string
+	Owner  string // label of the lease: [Options.Owner], or what replaces it, as [Mutex].Owner
 	Token  int64
 	Waited time.Duration // since the call of Lock
 	Kind   Kind
@@ -43,6 +44,7 @@ const (
 // Released is the event that a caller released a lease.
 type Released struct {
 	Name  string
+	Owner string // as of Granted
 	Token int64
 	Held  time.Duration
 	Kind  Kind
@@ -53,6 +55,7 @@ type Released struct {
 // [LeaseExported].
 type Lost struct {
 	Name   string
+	Owner  string // as of Granted
 	Token  int64
 	Cause  Cause
 	Reason string // of a Revoke or Steal
@@ -64,6 +67,7 @@ type Lost struct {
 // LeaseExported is the event that [Lease.Export] ended a lease. The name stays held.
 type LeaseExported struct {
 	Name  string
+	Owner string // as of Granted
 	Token int64
 	Held  time.Duration // until the export
 	Kind  Kind

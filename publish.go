@@ -55,16 +55,16 @@ func publicEvent(e machine.Event, at time.Time) Event {
 	case machine.Queueing:
 		return Queued{Name: e.Name, Position: e.Position, Holder: e.Holder, Remaining: e.Remaining, Joined: e.Joined}
 	case machine.TurnGranted:
-		return Granted{Name: e.Name, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Kind), At: at, Source: Source(e.Source)}
+		return Granted{Name: e.Name, Owner: e.Holder, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Kind), At: at, Source: Source(e.Source)}
 	case machine.NameRecalled:
 		return Recalled{Name: e.Name}
 	case machine.LeaseReleased:
-		return Released{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+		return Released{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.LeaseLost:
 		if Cause(e.Cause) == Exported {
-			return LeaseExported{Name: e.Name, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+			return LeaseExported{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 		}
-		return Lost{Name: e.Name, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+		return Lost{Name: e.Name, Owner: e.Holder, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind), At: at}
 	case machine.Renewed:
 		return Renewed{Name: e.Name, Remaining: e.Remaining, Replicas: e.Replicas, Slack: e.Slack}
 	case machine.RenewFailed:

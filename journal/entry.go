@@ -46,7 +46,7 @@ type Entry struct {
 
 	Name   string
 	Kind   holdfast.Kind // of Granted and the ends of leases
-	Owner  string        // label of the Writer's process
+	Owner  string        // label of the lease; without one, of the Writer's process
 	Token  int64
 	Waited time.Duration  // Granted: since the call of Lock; Skipped: time in the queue
 	Held   time.Duration  // ends of leases: duration; Ended: duration of the job; Dropped: from the first to the last

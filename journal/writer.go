@@ -170,13 +170,13 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 			w.Note(Entry{Event: Asked, Name: e.Name})
 		}
 	case holdfast.Granted:
-		w.Note(Entry{Event: Granted, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Waited: e.Waited})
+		w.Note(Entry{Event: Granted, At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Waited: e.Waited})
 	case holdfast.Released:
-		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
+		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Held: e.Held})
 	case holdfast.Lost:
-		w.Note(Entry{Event: endBy(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
+		w.Note(Entry{Event: endBy(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
 	case holdfast.LeaseExported:
-		w.Note(Entry{Event: Exported, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
+		w.Note(Entry{Event: Exported, At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Held: e.Held})
 	case holdfast.ExportReleased:
 		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Owner: e.Owner, Token: e.Token, Cause: holdfast.Exported})
 	case holdfast.Dropped:

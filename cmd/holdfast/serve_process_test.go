@@ -252,6 +252,9 @@ func TestServeLeaseIsNoLoss(t *testing.T) {
 		return strings.Contains(wantShown(t, 0, "OWNER", "history", "n:0", "--redis", server.url()), " released\n")
 	})
 	wantShown(t, 0, "exported, held now", "history", "n:1", "--redis", server.url())
+	if out := wantShown(t, 0, "", "history", "n:1", "-o", "json", "--redis", server.url()); !regexp.MustCompile(`"owner": ?"ci"`).MatchString(out) {
+		t.Errorf("history, want the owner of the lease, not of the server: %s", out)
+	}
 	server.do(t, "DEL", "holdfast:n:1")
 	wantShown(t, 0, "exported, no end known", "history", "n:1", "--redis", server.url())
 }

@@ -54,10 +54,10 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 	p := u.Local.p
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
 		end := min(now, u.Ends()) // at its deadline, however late that was noticed
-		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Local.Kind.Letter, At: end})
+		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Holder: u.Local.Kind.Owner, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Local.Kind.Letter, At: end})
 		return
 	}
-	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
+	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Holder: u.Local.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
 }
 
 // Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports

@@ -332,7 +332,7 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 
 // noteGranted is a function of its own, because an Event needs much of the stack.
 func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
-	n.p.Host.Note(Event{What: TurnGranted, Name: n.Name, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
+	n.p.Host.Note(Event{What: TurnGranted, Name: n.Name, Holder: n.Kind.Owner, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
 }
 
 // recalled notes that another client waits. The present local waiters still get turns,

@@ -367,7 +367,7 @@ type Event struct {
 	Took      time.Duration // the wait until a grant, or how long the name was held
 	Source    Source
 	Position  int
-	Holder    string
+	Holder    string // label of the holder, also if it is this process
 	Remaining time.Duration
 	Joined    bool
 	Cause     Cause
