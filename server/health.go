@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/reply"
@@ -49,17 +48,18 @@ type readiness struct {
 // not answer or the server is shutting down.
 func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		began := time.Now()
-		why, closed := a.store.Known(), a.life.Err() != nil
-		if why == nil {
-			why = a.store.Probe(r.Context())
+		if isVerbose(r) {
+			if _, err := a.admit(w, r, auth.Viewer); err != nil { // the answer is about the store
+				return err
+			}
 		}
+		trip, why := a.store.Ready(r.Context())
 		v := readiness{
-			Ready: why == nil && !closed, Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
-			Requests: a.busy.Size() + a.waiting.Size(), Streams: a.streams.Count(), Closing: closed,
+			Ready: why == nil && a.life.Err() == nil, Store: "ok", TripMS: float64(trip.Microseconds()) / 1000,
+			Requests: a.busy.Size() + a.waiting.Size(), Streams: a.streams.Count(), Closing: a.life.Err() != nil,
 		}
 		if why != nil {
-			v.Store, v.TripMS = why.Error(), 0
+			v.Store = why.Error()
 		}
 		status, text := http.StatusOK, "ok\n"
 		if !v.Ready {
@@ -67,9 +67,6 @@ func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 		}
 		if !isVerbose(r) {
 			return plain(w, status, text)
-		}
-		if _, err := a.admit(w, r, auth.Viewer); err != nil { // the answer is about the store
-			return err
 		}
 		return reply.JSON(w, status, v)
 	}

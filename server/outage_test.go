@@ -20,9 +20,11 @@ type stopped struct {
 	driver.Store
 	silent atomic.Bool
 	failed atomic.Bool
+	asked  atomic.Int64 // scripts
 }
 
 func (s *stopped) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	s.asked.Add(1)
 	switch {
 	case s.silent.Load():
 		<-ctx.Done()
@@ -95,4 +97,41 @@ func TestOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// All that ask within a second whether it is ready share a probe, and do not wait for one that
+// hangs when there was an answer a moment ago.
+func TestReadyIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stopped{Store: openStore(t)}
+		w := serveOn(t, newClient(t, store), nil)
+		ready := func(want int) {
+			t.Helper()
+			for i := range 20 {
+				w.want("readyz", w.ask("GET", []string{"/readyz", "/readyz?verbose"}[i%2], nil), want, "")
+			}
+		}
+		ready(http.StatusOK)
+		one := store.asked.Load()
+		time.Sleep(999 * time.Millisecond)
+		ready(http.StatusOK)
+		if got := store.asked.Load(); got != one {
+			t.Errorf("%d scripts within a second, and %d of one probe", got, one)
+		}
+		time.Sleep(time.Millisecond)
+		store.silent.Store(true)
+		began := time.Now()
+		ready(http.StatusOK) // as it was a second ago
+		if took := time.Since(began); took != 0 {
+			t.Errorf("with an answer a second ago they waited for %v", took)
+		}
+		time.Sleep(2 * time.Second)
+		ready(http.StatusServiceUnavailable)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("that it hangs was known after %v, want 2s", took)
+		}
+		if got := store.asked.Load(); got > 2*one {
+			t.Errorf("%d scripts by two probes, and %d of one", got, one)
+		}
+	})
 }

@@ -112,4 +112,8 @@ var serverMutants = []mutant{
 		edits: []string{"			s.comment()\n			next.Reset(s.silence())\n			continue\n", "			continue\n"}},
 	{guard: "http: the number of streams is bounded", file: "server/internal/limit/gate.go", pkg: "./server", name: "TestStreamsAreBounded",
 		edits: []string{"case c.all >= c.limit:", "case c.all >= c.limit+100:"}},
+	{guard: "http: readiness costs Redis one probe a second", file: "server/internal/outage/outage.go", pkg: "./server", name: "TestReadyIsShared",
+		edits: []string{"if age >= interval && o.asking", "if o.asking"}},
+	{guard: "http: readiness does not wait for a probe that hangs", file: "server/internal/outage/outage.go", pkg: "./server", name: "TestReadyIsShared",
+		edits: []string{"if age < interval+probeTime {", "if age < interval {"}},
 }

@@ -25,6 +25,15 @@ type Watch struct {
 	why     error      // nil: as far as known it answers
 	pending map[*pending]struct{}
 	probing bool
+	ready   readiness
+	asking  chan struct{} // closed when Ready's probe is answered; nil: there is none
+}
+
+// readiness is the answer to a probe.
+type readiness struct {
+	why  error
+	trip time.Duration
+	at   time.Time // when it came; zero: there was none
 }
 
 type pending struct {
@@ -35,6 +44,7 @@ type pending struct {
 const (
 	slow      = 500 * time.Millisecond // a request that takes longer gives rise to doubt
 	probeTime = 2 * time.Second
+	interval  = time.Second // between two probes
 )
 
 // New makes a Watch that probes until over is closed.
@@ -90,7 +100,7 @@ func (o *Watch) probeUntilUp() {
 			}
 			o.mu.Unlock()
 			select {
-			case <-time.After(time.Second):
+			case <-time.After(interval):
 			case <-o.over:
 				return
 			}
@@ -122,9 +132,46 @@ func (o *Watch) Probe(ctx context.Context) error {
 	return reply.NewProblem("unavailable", "%s", strings.TrimPrefix(err.Error(), "holdfast: "))
 }
 
-// Known is the outage that is known of, without a round trip.
-func (o *Watch) Known() error {
+// Ready returns a problem if the store does not answer, and else how long a round trip took. All
+// callers share a probe a second: a caller can cost Redis nothing. While that probe runs, the answer
+// before it is good for probeTime more, so that callers do not pile up behind a store that hangs.
+func (o *Watch) Ready(ctx context.Context) (trip time.Duration, why error) {
+	o.mu.Lock()
+	if o.why != nil {
+		defer o.mu.Unlock()
+		return 0, o.why
+	}
+	age := time.Since(o.ready.at)
+	if age >= interval && o.asking == nil {
+		o.asking = make(chan struct{})
+		go o.askReady(o.asking)
+	}
+	asking := o.asking
+	if age < interval+probeTime {
+		defer o.mu.Unlock()
+		return o.ready.trip, o.ready.why
+	}
+	o.mu.Unlock()
+	select {
+	case <-asking:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.why
+	return o.ready.trip, o.ready.why
+}
+
+// askReady probes for all callers of Ready, so no single one ends it.
+func (o *Watch) askReady(answered chan struct{}) {
+	began := time.Now()
+	v := readiness{why: o.Probe(context.Background())}
+	v.at = time.Now()
+	if v.why == nil {
+		v.trip = v.at.Sub(began)
+	}
+	o.mu.Lock()
+	o.ready, o.asking = v, nil
+	o.mu.Unlock()
+	close(answered)
 }
