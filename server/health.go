@@ -42,6 +42,7 @@ type readiness struct {
 	Requests int     `json:"requests"`      // that are worked on
 	Streams  int64   `json:"streams"`       // leases bound to one, and requests that wait for one
 	Closing  bool    `json:"closing"`
+	Tokens   string  `json:"tokens,omitempty"` // ok, or what is wrong with their file; empty: there are none
 }
 
 // ready reports whether requests should be sent here: 200, or 503 while the store does
@@ -61,6 +62,7 @@ func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 		if why != nil {
 			v.Store = why.Error()
 		}
+		v.checkTokens(a.options.Tokens)
 		status, text := http.StatusOK, "ok\n"
 		if !v.Ready {
 			status, text = http.StatusServiceUnavailable, "not ready\n"
@@ -69,6 +71,18 @@ func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 			return plain(w, status, text)
 		}
 		return reply.JSON(w, status, v)
+	}
+}
+
+// checkTokens adds the state of the tokens. A server that refuses all tokens is not ready.
+func (v *readiness) checkTokens(tokens *auth.Tokens) {
+	if tokens == nil {
+		return
+	}
+	valid, wrong := tokens.Check()
+	v.Ready, v.Tokens = v.Ready && valid > 0, "ok"
+	if wrong != nil {
+		v.Tokens = wrong.Error()
 	}
 }
 

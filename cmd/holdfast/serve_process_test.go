@@ -23,7 +23,8 @@ import (
 // serving is `holdfast serve` as a process.
 type serving struct {
 	*runner
-	url string
+	url   string
+	token string // sent with each request of ask and page; empty: none
 }
 
 func startServe(t *testing.T, serverURL string, flags ...string) *serving {
@@ -59,6 +60,12 @@ func (s *serving) ask(method, path, body string) (int, map[string]any) {
 		s.t.Fatal(err)
 	}
 	q.Header.Set("Content-Type", "application/json")
+	return s.answer(q)
+}
+
+// answer sends a request and returns the status and what was answered.
+func (s *serving) answer(q *http.Request) (int, map[string]any) {
+	s.authorize(q)
 	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return 0, nil
@@ -69,6 +76,15 @@ func (s *serving) ask(method, path, body string) (int, map[string]any) {
 	return r.StatusCode, answer
 }
 
+func (s *serving) authorize(q *http.Request) {
+	if s.token != "" {
+		q.Header.Set("Authorization", "Bearer "+s.token)
+	}
+}
+
+// by is the same server, asked with another token.
+func (s *serving) by(token string) *serving { return &serving{s.runner, s.url, token} }
+
 // page fetches a page.
 func (s *serving) page(path string) string {
 	s.t.Helper()
@@ -78,6 +94,7 @@ func (s *serving) page(path string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.authorize(q)
 	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		s.t.Fatal(err)

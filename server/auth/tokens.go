@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -22,17 +21,20 @@ import (
 // not contain the token itself. The hash is not slow, so the token must be
 // random, as [NewToken] makes it, and not a password.
 //
-// The file is read again after each change. If it cannot be read then, or has a
-// mistake, that is logged and the previous contents stay in force.
+// The file is read again after each change. A line with a mistake counts as no
+// token, and the other lines count. If the file is empty, unreadable or gone, it
+// is read again for 2 s, as it may be half written. Then all tokens are refused.
 type Tokens struct {
 	path   string
 	logger *slog.Logger
 
 	mu      sync.Mutex // guards the rest
 	list    []token
+	wrong   error     // with the file; nil: nothing
+	warned  time.Time // when that was logged
+	good    time.Time // when the file was last seen with a token in it
 	checked time.Time
 	seen    os.FileInfo // of what was read; nil: read it again
-	text    []byte      // that was read
 }
 
 type token struct {
@@ -47,9 +49,11 @@ func OpenTokens(path string, logger *slog.Logger) (*Tokens, error) {
 		logger = slog.Default()
 	}
 	t := &Tokens{path: path, logger: logger}
-	if err := t.load(); err != nil {
+	var err error
+	if t.list, err = t.load(); err != nil {
 		return nil, fmt.Errorf("server: tokens: %w", err)
 	}
+	t.good = time.Now()
 	return t, nil
 }
 
@@ -69,61 +73,75 @@ func NewToken(role Role, label string) (secret, line string, err error) {
 	return secret, fmt.Sprintf("%s %s %s", role, hex.EncodeToString(sum[:]), label), nil
 }
 
-// load reads the file. How it looks is taken before: a change while it is read, or within
-// the grain of its times after that, is another one to read.
-func (t *Tokens) load() error {
+// load reads the file if it has changed. How it looks is taken before: a change while it is read,
+// or within the grain of its times after that, is another one to read. So is a mistake.
+func (t *Tokens) load() ([]token, error) {
 	info, err := os.Stat(t.path)
+	if err == nil && t.seen != nil && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() && os.SameFile(info, t.seen) {
+		return t.list, nil
+	}
+	t.seen = nil
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := os.ReadFile(t.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.seen = info
-	if time.Since(info.ModTime()) < grain {
-		t.seen = nil
-	}
-	if t.text != nil && bytes.Equal(data, t.text) { // a mistake is logged once
-		return nil
-	}
-	t.text = data
 	list, err := parseTokens(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", t.path, err)
+		return list, fmt.Errorf("%s: %w", t.path, err)
 	}
-	t.list = list
-	return nil
+	if time.Since(info.ModTime()) >= grain {
+		t.seen = info
+	}
+	return list, nil
 }
 
-// grain is within what two changes of a file may have one time.
-const grain = 2 * time.Second
+const (
+	grain       = 2 * time.Second // within what two changes of a file may have one time
+	halfWritten = 2 * time.Second // how long a file may have no token while it is written
+	warnEvery   = time.Minute
+)
 
-func parseTokens(data []byte) (list []token, err error) {
-	n := 0
+// parseTokens returns the tokens of all good lines, and the mistake in the first bad one.
+func parseTokens(data []byte) (list []token, wrong error) {
+	n, bad := 0, 0
 	for line := range strings.Lines(string(data)) {
 		n++
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			return nil, fmt.Errorf("line %d: want role, SHA-256 of the token and a label", n)
+		v, err := parseToken(line)
+		if err == nil {
+			list = append(list, v)
+		} else if bad++; bad == 1 {
+			wrong = fmt.Errorf("line %d: %w", n, err)
 		}
-		sum, err := hex.DecodeString(fields[1])
-		role := Role(slices.Index(roles, fields[0]))
-		switch {
-		case role < Viewer:
-			return nil, fmt.Errorf("line %d: unknown role %q: want viewer, user or admin", n, fields[0])
-		case err != nil || len(sum) != sha256.Size:
-			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 hexadecimal digits, never the token itself", n)
-		}
-		list = append(list, token{role, [sha256.Size]byte(sum), strings.Join(fields[2:], " ")})
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("the file has no token: add one")
+	switch {
+	case bad > 1:
+		wrong = fmt.Errorf("%w (%d lines have a mistake)", wrong, bad)
+	case bad == 0 && len(list) == 0:
+		wrong = fmt.Errorf("the file has no token: add one")
 	}
-	return list, nil
+	return list, wrong
+}
+
+func parseToken(line string) (token, error) {
+	fields := strings.Fields(line)
+	if len(fields) < 3 {
+		return token{}, fmt.Errorf("want role, SHA-256 of the token and a label")
+	}
+	sum, err := hex.DecodeString(fields[1])
+	role := Role(slices.Index(roles, fields[0]))
+	switch {
+	case role < Viewer:
+		return token{}, fmt.Errorf("unknown role %.20q: want viewer, user or admin", fields[0])
+	case err != nil || len(sum) != sha256.Size:
+		return token{}, fmt.Errorf("the second word must be the SHA-256 of a token, 64 hexadecimal digits, never the token itself")
+	}
+	return token{role, [sha256.Size]byte(sum), strings.Join(fields[2:], " ")}, nil
 }
 
 // Authenticate returns the principal of a token, and false if there is none. It
@@ -139,19 +157,39 @@ func (t *Tokens) Authenticate(secret string) (Principal, bool) {
 	return found, found.Role > Anonymous
 }
 
+// Check returns how many tokens count, and what is wrong with the file; nil means nothing.
+func (t *Tokens) Check() (valid int, wrong error) {
+	valid = len(t.current())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return valid, t.wrong
+}
+
 // current are the tokens of now: once a second the file is looked at.
 func (t *Tokens) current() []token {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := time.Now(); now.Sub(t.checked) > time.Second {
 		t.checked = now
-		info, err := os.Stat(t.path)
-		if err == nil && (t.seen == nil || !info.ModTime().Equal(t.seen.ModTime()) || info.Size() != t.seen.Size() || !os.SameFile(info, t.seen)) {
-			err = t.load()
-		}
-		if err != nil {
-			t.logger.Warn("server: could not reload the tokens; the previous ones stay valid", "error", err)
-		}
+		t.look(now)
 	}
 	return t.list
+}
+
+func (t *Tokens) look(now time.Time) {
+	list, err := t.load()
+	if len(list) > 0 {
+		t.good = now
+	} else if now.Sub(t.good) <= halfWritten {
+		return
+	}
+	if err != nil && (t.wrong == nil || t.wrong.Error() != err.Error() || now.Sub(t.warned) >= warnEvery) {
+		t.warned = now
+		if len(list) == 0 {
+			t.logger.Error("server: the token file has no token, so all tokens are refused", "error", err)
+		} else {
+			t.logger.Warn("server: the token file has a mistake; the other lines count", "error", err)
+		}
+	}
+	t.list, t.wrong = list, err
 }

@@ -296,10 +296,25 @@ func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Clien
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registry.MustRegister(more...)
+	if f.options.Tokens != nil {
+		registry.MustRegister(tokensUp(f.options.Tokens))
+	}
 	if !f.silent {
 		registry.MustRegister(holdfastprom.NewJobs(admin.Of(client), store, &holdfastprom.JobsOptions{Prefix: prefix, Except: f.excepted}))
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// tokensUp reports whether each line of the token file counts.
+func tokensUp(tokens *auth.Tokens) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "holdfast_tokens_up", Help: "1: the token file has no mistake.",
+	}, func() float64 {
+		if _, wrong := tokens.Check(); wrong != nil {
+			return 0
+		}
+		return 1
+	})
 }
 
 // serveAdmin serves profiles of this process at an address of its own; "" is nowhere.
