@@ -95,6 +95,11 @@ func TestNoPageGetsIn(t *testing.T) {
 		w.want("another site", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
 		w.want("another origin", w.ask("POST", "/v1/leases", wish, "Origin", "https://evil.example"), http.StatusForbidden, "cross-origin")
 		w.want("LOCK from another site", w.ask("LOCK", "/v1/terraform/n", m{"ID": "1"}, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
+		w.want("a GET from another site", w.ask("GET", "/v1/locks", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"), http.StatusForbidden, "cross-origin")
+		w.want("a frame in another site", w.ask("GET", "/v1/locks", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"), http.StatusForbidden, "cross-origin")
+		w.want("another port", w.ask("GET", "/v1/locks", nil, "Sec-Fetch-Site", "same-site"), http.StatusForbidden, "cross-origin")
+		w.want("a form of another site", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), http.StatusForbidden, "cross-origin")
+		w.want("a link", w.ask("GET", "/v1/locks", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), http.StatusOK, "")
 		w.want("our own page", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "same-origin"), http.StatusCreated, "")
 	})
 }

@@ -21,7 +21,7 @@ import (
 // API is the http.Handler of the API. Make it with [Handler], and close it.
 type API struct {
 	router
-	guard   *http.CrossOriginProtection
+	guard   guard
 	store   *outage.Watch
 	streams *stream.Streams
 	waiting *limit.Gate     // requests for a lease, which may wait; their own limit, so that they keep no renewal out
@@ -59,7 +59,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Diagnose, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
 		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
-		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,
+		guard:  guard{v.Tokens != nil, v.Hosts, true, http.NewCrossOriginProtection()}, store: store, life: life, close: end,
 		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: lease.Limits{DefaultTTL: v.DefaultTTL, MaxTTL: v.MaxTTL, MaxWait: v.MaxStream}, Grace: v.Grace},
 		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),
 	}
@@ -72,12 +72,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if err := a.checkHost(r); err != nil {
+	if err := a.guard.check(r); err != nil {
 		reply.Error(w, err)
-		return
-	}
-	if err := a.guard.Check(r); err != nil {
-		reply.Error(w, reply.NewProblem("cross-origin", "a web page of another site sent this request: %v", err))
 		return
 	}
 	a.mux.ServeHTTP(w, r)

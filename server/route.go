@@ -2,7 +2,6 @@ package server
 
 import (
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -156,21 +155,4 @@ func secretOf(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(secret)
-}
-
-// checkHost refuses unknown host names if the server has no tokens. Else a web page could give
-// its own name our address, and would be of the same origin.
-func (a *router) checkHost(r *http.Request) error {
-	if a.options.Tokens != nil {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.options.Hosts, host) {
-		return nil
-	}
-	return reply.NewProblem("host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)
 }

@@ -4,9 +4,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,4 +70,51 @@ func TestServeReadyCostsRedisNothing(t *testing.T) {
 	}
 	redis.thaw(t)
 	until(t, "it is ready", func() bool { status, _ := s.ask("GET", "/readyz", ""); return status == http.StatusOK })
+}
+
+// A web page reads no profile: not by a name that it gave our address, not from another site. And
+// whoever reads one sees no password of the command line.
+func TestServeProfilesAreLocal(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	redis.do(t, "CONFIG", "SET", "requirepass", "s3cr3t")
+	s := startServe(t, "redis://:s3cr3t@"+redis.addr, "--admin-listen", "127.0.0.1:0")
+	profiles := regexp.MustCompile(`profiles at (http\S+)/debug/pprof/`).FindStringSubmatch(s.stderr.String())
+	if profiles == nil {
+		t.Fatalf("no profiles: %s", &s.stderr)
+	}
+	get := func(path string, headers ...string) (int, string) {
+		t.Helper()
+		q, err := http.NewRequestWithContext(t.Context(), "GET", profiles[1]+"/debug/pprof/"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(headers); i += 2 {
+			q.Header.Set(headers[i], headers[i+1])
+		}
+		if host := q.Header.Get("Host"); host != "" {
+			q.Host = host
+		}
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	for _, path := range []string{"", "cmdline", "goroutine?debug=2", "heap?debug=1", "allocs", "symbol"} {
+		for want, headers := range map[int][]string{
+			http.StatusOK:                 {},
+			http.StatusMisdirectedRequest: {"Host", "evil.example:7421"},
+			http.StatusForbidden:          {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"},
+		} {
+			if status, text := get(path, headers...); status != want || strings.Contains(text, "s3cr3t") {
+				t.Errorf("%q with %v: %d, want %d: %.300s", path, headers, status, want, text)
+			}
+		}
+	}
 }

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+)
+
+// guard refuses what web pages of other sites send.
+type guard struct {
+	anyHost bool     // the host name is not checked
+	hosts   []string // more names of this host, in lower case
+	links   bool     // a link of another page may lead here
+	cross   *http.CrossOriginProtection
+}
+
+// OnlyLocal serves only requests to an IP address or localhost, and none that a page of another
+// site sent. It is for handlers that need no token, such as profiles on loopback: a web page could
+// give its own name the address of this host, and read what they answer.
+func OnlyLocal(next http.Handler) http.Handler {
+	g := &guard{cross: http.NewCrossOriginProtection()}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.check(r); err != nil {
+			reply.Error(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *guard) check(r *http.Request) error {
+	if err := g.checkHost(r); err != nil {
+		return err
+	}
+	err := g.cross.Check(r)
+	if site := r.Header.Get("Sec-Fetch-Site"); err == nil && (site == "cross-site" || site == "same-site") && !(g.links && isLink(r)) {
+		return reply.NewProblem("cross-origin", "a web page of another site sent this request: Sec-Fetch-Site is %s", site)
+	}
+	if err != nil {
+		return reply.NewProblem("cross-origin", "a web page of another site sent this request: %v", err)
+	}
+	return nil
+}
+
+// isLink reports whether a browser shows the answer as a page of its own: the page with the link can't read it.
+func isLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// checkHost refuses unknown host names. Else a web page could give its own name our address, and
+// would be of the same origin.
+func (g *guard) checkHost(r *http.Request) error {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if g.anyHost || host == "localhost" || net.ParseIP(host) != nil || slices.Contains(g.hosts, host) {
+		return nil
+	}
+	return reply.NewProblem("host", "without tokens this server accepts only an IP address or localhost as Host, not %.100q", r.Host)
+}
