@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -51,6 +52,45 @@ func TestKeyIsOfAToken(t *testing.T) {
 		w.want("the first", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusCreated, "")
 		w.token = of[1]
 		w.want("another token", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusConflict, "held")
+	})
+}
+
+// A token that has as many keys as it may keeps no other's out. A lease that has ended makes room,
+// also if another program has released it.
+func TestKeysOfOneToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, of := withTokens(t, &server.Options{})
+		n, last := 0, ""
+		another := func() reply {
+			n++
+			return w.ask("POST", "/v1/leases", m{"name": fmt.Sprint(n), "ttl": "24h"}, "Idempotency-Key", fmt.Sprint(n))
+		}
+		full := func() {
+			t.Helper()
+			for {
+				got := another()
+				if got.status != http.StatusCreated {
+					w.want("the last one", got, http.StatusServiceUnavailable, "busy")
+					return
+				}
+				if last = got.str("lease"); n > 3000 {
+					t.Fatalf("one token got %d keys", n)
+				}
+			}
+		}
+		full()
+		w.token = of[1]
+		w.want("another token", another(), http.StatusCreated, "")
+		w.token = of[0]
+		w.want("release", w.ask("DELETE", "/v1/lease", nil, "Holdfast-Lease", last), http.StatusNoContent, "")
+		w.want("after a release", another(), http.StatusCreated, "")
+		full()
+		for i := range n {
+			if _, err := w.store.Do("DEL", fmt.Sprintf("holdfast:%d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.want("after all have ended", another(), http.StatusCreated, "")
 	})
 }
 

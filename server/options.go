@@ -45,7 +45,7 @@ type Options struct {
 	// usually held: see journal.TypicalHolds. Default: nothing.
 	Diagnose *diagnose.Options
 
-	DefaultTTL time.Duration // TTL of a lease if the request has none; default 30 s
+	DefaultTTL time.Duration // TTL of a lease if the request has none; default 30 s, or MaxTTL if that is less
 	MaxTTL     time.Duration // longest TTL of a request; default, and at most, holdfast.MaxTTL
 	MaxWait    time.Duration // longest wait of a request; default 1 min
 	MaxStream  time.Duration // longest wait of a stream for its lease; default 1 h
@@ -57,7 +57,7 @@ type Options struct {
 	MaxRequests, MaxStreams int
 
 	// TerraformTTL is the TTL of a lock of Terraform, which does not renew it.
-	// A lock that is never unlocked ends then. Default: 24 h.
+	// A lock that is never unlocked ends then. Default, and at most: MaxTTL.
 	TerraformTTL time.Duration
 
 	// Grace is how long the client of a stream has to close it when the server
@@ -74,13 +74,13 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		v = *o
 	}
-	v.DefaultTTL = cmp.Or(v.DefaultTTL, 30*time.Second)
 	v.MaxTTL = cmp.Or(v.MaxTTL, holdfast.MaxTTL)
+	v.DefaultTTL = cmp.Or(v.DefaultTTL, min(30*time.Second, v.MaxTTL))
 	v.MaxWait = cmp.Or(v.MaxWait, time.Minute)
 	v.MaxStream = cmp.Or(v.MaxStream, time.Hour)
 	v.MaxRequests = cmp.Or(v.MaxRequests, 1024)
 	v.MaxStreams = cmp.Or(v.MaxStreams, 4096)
-	v.TerraformTTL = cmp.Or(v.TerraformTTL, holdfast.MaxTTL)
+	v.TerraformTTL = cmp.Or(v.TerraformTTL, v.MaxTTL)
 	v.Grace = cmp.Or(v.Grace, 5*time.Second)
 	if v.Logger == nil {
 		v.Logger = slog.Default()
@@ -95,6 +95,8 @@ func (o *Options) withDefaults() (Options, error) {
 	switch {
 	case v.DefaultTTL > v.MaxTTL:
 		return v, fmt.Errorf("server: Options.DefaultTTL is %v, more than MaxTTL, %v", v.DefaultTTL, v.MaxTTL)
+	case v.TerraformTTL > v.MaxTTL:
+		return v, fmt.Errorf("server: Options.TerraformTTL is %v, more than MaxTTL, %v", v.TerraformTTL, v.MaxTTL)
 	case v.MaxWait < 0 || v.MaxStream < 0 || v.Grace < 0 || v.MaxRequests < 1 || v.MaxStreams < 1:
 		return v, fmt.Errorf("server: a limit in Options is negative")
 	case v.BasePath != "" && (v.BasePath[0] != '/' || strings.ContainsAny(v.BasePath, "{}%? #") || strings.Contains(v.BasePath, "//")):

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
@@ -69,6 +70,38 @@ func TestTerraformForceUnlock(t *testing.T) {
 		w.want("without one, as an admin", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusOK, "")
 		if !w.free("n") {
 			t.Error("it is still locked")
+		}
+	})
+}
+
+// Every viewer can read the ID of a lock, so an unlock needs the token that locked, too. A lock
+// that has no mark of a token is an admin's to end.
+func TestTerraformOfAnotherToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, of := withTokens(t, &server.Options{})
+		mine, other := of[0], of[1]
+		w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+		w.token = other
+		w.want("UNLOCK with another token", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusForbidden, "forbidden")
+		w.token = mine
+		w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+		w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+		w.acquire(m{"name": "m", "owner": "terraform/id-2 ann"})
+		w.want("UNLOCK without a mark", w.tf("UNLOCK", "/v1/terraform/m", lockInfo("id-2", "ann")), http.StatusForbidden, "forbidden")
+	})
+}
+
+// The ttl of a lock of Terraform is at most that of a lease.
+func TestTerraformTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{MaxTTL: 10 * time.Second})
+		w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+		time.Sleep(11 * time.Second)
+		if !w.free("n") {
+			t.Error("the lock has lasted longer than MaxTTL")
+		}
+		if _, err := server.Handler(w.client, &server.Options{MaxTTL: time.Hour, TerraformTTL: 2 * time.Hour}); err == nil {
+			t.Error("a TerraformTTL above MaxTTL: want an error")
 		}
 	})
 }

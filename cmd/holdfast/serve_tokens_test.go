@@ -7,8 +7,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast/server/auth"
 )
@@ -86,5 +90,134 @@ func TestServeTokenIsWithdrawn(t *testing.T) {
 		}
 		logs(s, "all tokens are refused")
 		mend()
+	}
+}
+
+// An attacker with a user's token takes as many Idempotency-Keys as the server gives.
+func TestServeKeysOfOneToken(t *testing.T) {
+	t.Parallel()
+	file, secrets, _ := newTokens(t, auth.User, auth.User)
+	redis := startRedis(t)
+	s := startServe(t, redis.url(), "--tokens", file)
+	attacker, other := s.by(secrets[0]), s.by(secrets[1])
+	var taken, next atomic.Int64
+	var refusal, text atomic.Value // the last answers
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for {
+				n := next.Add(1)
+				status, answer := attacker.take(fmt.Sprintf("n:%d", n), "24h", fmt.Sprintf("key %d", n))
+				if status != http.StatusCreated || taken.Add(1) > 11_000 {
+					refusal.Store(answer)
+					return
+				}
+				text.Store(answer["lease"])
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("one token got %d keys", taken.Load())
+	if said := fmt.Sprint(refusal.Load()); !strings.Contains(said, "release leases") {
+		t.Errorf("the last one was told: %s", said)
+	}
+	status, lease := other.take("other", "1m", "key")
+	if status != http.StatusCreated {
+		t.Errorf("another token, after %d keys: %d %v", taken.Load(), status, lease)
+	}
+	if status, _ := attacker.take("without", "1m", ""); status != http.StatusCreated {
+		t.Errorf("without a key: %d", status)
+	}
+	// A lease that has ended makes room, also if another server or program ended it.
+	attacker.release(text.Load().(string))
+	if status, answer := attacker.take("more", "24h", "more"); status != http.StatusCreated {
+		t.Errorf("after a release: %d %v", status, answer)
+	}
+	if status, answer := attacker.take("too many", "24h", "too many"); status != http.StatusServiceUnavailable {
+		t.Errorf("after one more: %d %v", status, answer)
+	}
+	over := []string{"DEL"}
+	for n := range next.Load() {
+		over = append(over, fmt.Sprintf("holdfast:n:%d", n))
+	}
+	redis.do(t, over...)
+	if status, answer := attacker.take("most", "1m", "most"); status != http.StatusCreated {
+		t.Errorf("after the leases have ended: %d %v", status, answer)
+	}
+}
+
+// take takes a lease; an empty key is none.
+func (s *serving) take(name, ttl, key string) (int, map[string]any) {
+	s.t.Helper()
+	q, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/v1/leases", strings.NewReader(fmt.Sprintf(`{"name": %q, "ttl": %q}`, name, ttl)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		q.Header.Set("Idempotency-Key", key)
+	}
+	return s.answer(q)
+}
+
+func (s *serving) release(lease string) {
+	s.t.Helper()
+	q, err := http.NewRequestWithContext(s.t.Context(), "DELETE", s.url+"/v1/lease", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	q.Header.Set("Holdfast-Lease", lease)
+	if status, answer := s.answer(q); status != http.StatusNoContent {
+		s.t.Errorf("DELETE: %d %v", status, answer)
+	}
+}
+
+// An attacker with a user's token reads the ID of another's lock of Terraform in its owner, and
+// unlocks with that.
+func TestServeTerraformOfAnotherToken(t *testing.T) {
+	t.Parallel()
+	file, secrets, _ := newTokens(t, auth.User, auth.User, auth.Admin)
+	redis := startRedis(t)
+	s := startServe(t, redis.url(), "--tokens", file, "--max-ttl", "1h")
+	second := startServe(t, redis.url(), "--tokens", file) // another server of the same Redis
+	const path, id = "/v1/terraform/prod", "7c8a1f4e-2f0e-4c64-8d20-3a4e5b1c9d77"
+	body := `{"ID": "` + id + `", "Who": "ann@laptop"}`
+	mine, attacker, admin := s.by(secrets[0]), s.by(secrets[1]), s.by(secrets[2])
+	lock := func() {
+		t.Helper()
+		if status, answer := mine.ask("POST", path, body); status != http.StatusOK {
+			t.Fatalf("LOCK: %d %v", status, answer)
+		}
+	}
+	lock()
+	left, err := strconv.Atoi(strings.Trim(redis.do(t, "PTTL", "holdfast:prod"), ":\r\n"))
+	if err != nil || left > int(time.Hour/time.Millisecond) {
+		t.Errorf("--max-ttl 1h: the lock has %d ms left, %v", left, err)
+	}
+	_, shown := attacker.ask("GET", "/v1/locks/prod", "")
+	holder, _ := shown["holder"].(map[string]any)
+	if owner := fmt.Sprint(holder["owner"]); !strings.HasPrefix(owner, "terraform/"+id) || !strings.HasSuffix(owner, " ann@laptop") {
+		t.Errorf("the owner is %q", owner)
+	}
+	for _, s := range []*serving{attacker, second.by(secrets[1])} {
+		if status, answer := s.ask("DELETE", path, body); status != http.StatusForbidden {
+			t.Errorf("UNLOCK with the token of another: %d %v", status, answer)
+		}
+	}
+	logs(s, "refused")
+	if status, answer := attacker.ask("POST", path, body); status != http.StatusLocked || answer["ID"] != id || answer["Who"] != "ann@laptop" {
+		t.Errorf("LOCK with the token of another: %d %v", status, answer)
+	}
+	for _, may := range []*serving{mine, second.by(secrets[0]), admin} {
+		if status, answer := may.ask("DELETE", path, body); status != http.StatusOK {
+			t.Errorf("UNLOCK: %d %v", status, answer)
+		}
+		if status, answer := attacker.ask("POST", path, strings.Replace(body, id, "another", 1)); status != http.StatusOK {
+			t.Errorf("LOCK after UNLOCK: %d %v", status, answer)
+		}
+		if status, answer := attacker.ask("DELETE", path, strings.Replace(body, id, "another", 1)); status != http.StatusOK {
+			t.Errorf("UNLOCK: %d %v", status, answer)
+		}
+		lock()
 	}
 }

@@ -34,7 +34,7 @@ type ByRequest struct {
 
 // NewByRequest makes a ByRequest.
 func NewByRequest(l *Leases, waiting *limit.Gate, limits Limits, basePath string) *ByRequest {
-	return &ByRequest{l, waiting, limits, basePath, repeat.New(false)}
+	return &ByRequest{l, waiting, limits, basePath, repeat.New("Idempotency-Keys", l.Over)}
 }
 
 // Acquire answers a lease: 201, or 409 where the name is held for longer than the
@@ -62,7 +62,7 @@ func (b *ByRequest) Acquire(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hold, err := b.ask(r.Context(), text, b.Client.RenewExported)
+	hold, err := b.askOf(r.Context(), text, b.Client.RenewExported)
 	if key == "" && (err != nil || r.Context().Err() != nil) {
 		b.Drop(text) // no client knows it
 	}
@@ -101,11 +101,20 @@ func (b *ByRequest) hold(w http.ResponseWriter, r *http.Request, ask func(contex
 	if err != nil {
 		return err
 	}
-	hold, err := b.ask(r.Context(), text, ask)
+	hold, err := b.askOf(r.Context(), text, ask)
 	if err != nil {
 		return err
 	}
 	return reply.JSON(w, http.StatusOK, view.NewLease("", hold))
+}
+
+// askOf asks about a lease, and forgets its key if it has ended.
+func (b *ByRequest) askOf(ctx context.Context, text string, ask func(context.Context, string) (*holdfast.ExportedHold, error)) (*holdfast.ExportedHold, error) {
+	hold, err := b.ask(ctx, text, ask)
+	if errors.Is(err, holdfast.ErrLost) {
+		b.repeats.Ended(text)
+	}
+	return hold, err
 }
 
 // Release ends the lease: 204.
@@ -115,6 +124,9 @@ func (b *ByRequest) Release(w http.ResponseWriter, r *http.Request) error {
 		err = b.Store.Do(context.WithoutCancel(r.Context()), func(ctx context.Context) error { // giving back can't be cancelled
 			return b.Client.ReleaseExported(ctx, text)
 		})
+	}
+	if err == nil || errors.Is(err, holdfast.ErrLost) {
+		b.repeats.Ended(text)
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

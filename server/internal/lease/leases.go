@@ -95,6 +95,12 @@ func (l *Leases) Check(ctx context.Context, text string) (*holdfast.ExportedHold
 	return l.ask(ctx, text, l.Client.CheckExported)
 }
 
+// Over reports whether the store says that a lease has ended.
+func (l *Leases) Over(ctx context.Context, text string) bool {
+	_, err := l.Check(ctx, text)
+	return errors.Is(err, holdfast.ErrLost)
+}
+
 func (l *Leases) ask(ctx context.Context, text string, ask func(context.Context, string) (*holdfast.ExportedHold, error)) (hold *holdfast.ExportedHold, err error) {
 	err = l.Store.Do(ctx, func(ctx context.Context) error {
 		hold, err = ask(ctx, text)

@@ -5,7 +5,9 @@ package terraform
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -35,15 +37,15 @@ type lockInfo struct {
 	Path      string
 }
 
-// label begins the owner of a lock of Terraform. The ID stands in it, so any
-// server finds the lock again by that, also after a restart: the owner is all that
+// label begins the owner of a lock of Terraform. The ID and the mark of the token stand in it, so
+// any server finds the lock again by that, also after a restart: the owner is all that
 // Terraform leaves in the store.
 const label = "terraform/"
 
 // plain is an ID that can stand in an owner as it is.
 var plain = regexp.MustCompile(`^[0-9a-zA-Z-]{0,40}$`)
 
-// labelOf is the beginning of the owner of the lock with an ID.
+// labelOf is the beginning of the owner of the lock with an ID, without the mark.
 func labelOf(id string) string {
 	if !plain.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
@@ -52,11 +54,38 @@ func labelOf(id string) string {
 	return label + id
 }
 
-// labelled splits an owner into the ID and the user; ok is false if it is not Terraform's.
-func labelled(owner string) (id, by string, ok bool) {
+// markLength is the length of a mark. An owner has 64 bytes, and the rest is for the user. 36 bits
+// are enough: each token has one mark for each lock, so an attacker has one guess, which is logged.
+const markLength = 6
+
+// markOf is the mark that a token has in the owner of a lock: the same one on every server with
+// that token. Name and ID are part of it, so marks do not show which locks are of one token. A
+// client that chooses its owner (POST /v1/leases) can copy a mark, but only into its own lease.
+func markOf(by auth.Principal, name, id string) string {
+	token := by.Token()
+	if token == [sha256.Size]byte{} {
+		return ""
+	}
+	mac := hmac.New(sha256.New, token[:])
+	mac.Write([]byte(name + "\x00" + id))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:markLength]
+}
+
+// ownerOf is the owner of a lock: label and ID, the mark if there are tokens, and the user.
+func ownerOf(by auth.Principal, name string, info *lockInfo) string {
+	owner := labelOf(info.ID)
+	if mark := markOf(by, name, info.ID); mark != "" {
+		owner += "/" + mark
+	}
+	return strings.TrimSpace(owner + " " + info.Who)
+}
+
+// labelled splits an owner into the ID, the mark and the user; ok is false if it is not Terraform's.
+func labelled(owner string) (id, mark, user string, ok bool) {
 	rest, ok := strings.CutPrefix(owner, label)
-	id, by, _ = strings.Cut(rest, " ")
-	return id, by, ok
+	id, user, _ = strings.Cut(rest, " ")
+	id, mark, _ = strings.Cut(id, "/")
+	return id, mark, user, ok
 }
 
 // Locks serves the locks of Terraform.
@@ -68,7 +97,9 @@ type Locks struct {
 }
 
 // New makes Locks.
-func New(l *lease.Leases, ttl time.Duration) *Locks { return &Locks{l, ttl, repeat.New(true)} }
+func New(l *lease.Leases, ttl time.Duration) *Locks {
+	return &Locks{l, ttl, repeat.New("locks of Terraform", l.Over)}
+}
 
 // Lock takes the lock: 200, also for the holder, since Terraform asks again when an
 // answer was lost; 423 with what is known of another holder.
@@ -87,7 +118,7 @@ func (l *Locks) Lock(w http.ResponseWriter, r *http.Request) error {
 		return reply.NewProblem("bad-request", "the body has no ID of a Terraform lock")
 	}
 	id := idOf(r, name, info.ID)
-	wish := &lease.Wish{Name: name, Owner: strings.TrimSpace(labelOf(info.ID) + " " + info.Who), TTL: l.TTL}
+	wish := &lease.Wish{Name: name, Owner: ownerOf(auth.PrincipalOf(r), name, info), TTL: l.TTL}
 	grant := func(ctx context.Context) (string, error) { return l.Grant(ctx, wish) }
 	for {
 		text, again, err := l.taken.Do(r.Context(), id, [sha256.Size]byte{}, l.TTL, grant, l.Drop)
@@ -123,8 +154,9 @@ func (l *Locks) locked(w http.ResponseWriter, r *http.Request, name string) erro
 }
 
 // Unlock ends the lock with the ID of the body: 200, also when there is none
-// any more. Without an ID, as force-unlock of Terraform sends it, it ends
-// the lock of any holder, which only an admin may.
+// any more. Every viewer can read the ID, so the request also needs the token that locked,
+// or the role admin. Without an ID, as force-unlock of Terraform sends it, it ends the lock
+// of any holder, which only an admin may.
 func (l *Locks) Unlock(w http.ResponseWriter, r *http.Request) error {
 	name, by := r.PathValue("name"), auth.PrincipalOf(r)
 	info, err := read(w, r)
@@ -146,13 +178,17 @@ func (l *Locks) Unlock(w http.ResponseWriter, r *http.Request) error {
 		case !forced && !owns(holder, info.ID):
 			return reply.JSON(w, http.StatusLocked, infoOf(name, holder))
 		}
-		reason := "unlocked by Terraform"
-		if forced {
-			reason = "force-unlock of Terraform"
-			l.Logger.Info("server: force-unlock", "name", name, "hash", holder.Hash, "owner", holder.Owner, "by", by.Label, "from", r.RemoteAddr)
-		} else {
+		log := l.Logger.With("name", name, "hash", holder.Hash, "owner", holder.Owner, "by", by.Label, "from", r.RemoteAddr)
+		reason := "force-unlock of Terraform"
+		if !forced {
+			if by.Role < auth.Admin && !marked(holder, by, name, info.ID) {
+				log.Warn("server: unlock refused: it was locked with another token")
+				return reply.NewProblem("forbidden", "%s was locked with another token: unlock it with that, or with one that has the role admin", name)
+			}
+			reason = "unlocked by Terraform"
 			l.taken.Forget(idOf(r, name, info.ID), "")
 		}
+		log.Info("server: unlock", "reason", reason)
 		err = l.Names.Admin.Steal(ctx, name, holder.Hash, reason)
 		if err != nil && !errors.Is(err, holdfast.ErrTenure) { // it has ended meanwhile
 			return err
@@ -176,8 +212,14 @@ func read(w http.ResponseWriter, r *http.Request) (*lockInfo, error) {
 }
 
 func owns(h *admin.Holder, id string) bool {
-	own, _, ok := labelled(h.Owner)
+	own, _, _, ok := labelled(h.Owner)
 	return ok && label+own == labelOf(id)
+}
+
+// marked reports whether a lock was taken with the token of by.
+func marked(h *admin.Holder, by auth.Principal, name, id string) bool {
+	_, mark, _, _ := labelled(h.Owner)
+	return mark == markOf(by, name, id)
 }
 
 // infoOf is what is known of a holder, in Terraform's words.
@@ -189,9 +231,9 @@ func infoOf(name string, h *admin.Holder) lockInfo {
 	if h.Held > 0 {
 		info.Created = time.Now().Add(-h.Held).UTC().Truncate(time.Second)
 	}
-	id, by, ok := labelled(h.Owner)
+	id, _, user, ok := labelled(h.Owner)
 	if ok {
-		info.ID, info.Who = id, by
+		info.ID, info.Who = id, user
 		return info
 	}
 	info.ID, info.Who, info.Info = h.Hash, cmp.Or(h.Owner, "another program"), "not locked by Terraform"

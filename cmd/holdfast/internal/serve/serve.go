@@ -68,7 +68,7 @@ func Command(a *cli.App) *cobra.Command {
 	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "refuse all requests that change something")
 	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "longest ttl of a lease")
 	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "longest wait of a request")
-	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", holdfast.MaxTTL, "time until a lock of Terraform ends, unless unlocked")
+	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", 0, "time until a lock of Terraform ends, unless unlocked; at most, and by default, --max-ttl")
 	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "time for streams to close when the server ends")
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
 	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
@@ -233,8 +233,10 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--max-streams must be 1 or more")
 	case slices.ContainsFunc(f.noAlert, func(pattern string) bool { _, err := nameMatches(pattern, ""); return err != nil }):
 		return cli.Usagef("--no-alert: a [ in a pattern needs a ]; * is any text")
-	case f.options.MaxTTL == 0 || f.options.MaxWait == 0 || f.options.TerraformTTL == 0: // to the API that is its default
-		return cli.Usagef("--max-ttl, --max-wait and --terraform-ttl must be more than 0")
+	case f.options.MaxTTL == 0 || f.options.MaxWait == 0: // to the API that is its default
+		return cli.Usagef("--max-ttl and --max-wait must be more than 0")
+	case f.options.TerraformTTL > f.options.MaxTTL:
+		return cli.Usagef("--terraform-ttl is %v, more than --max-ttl, %v", f.options.TerraformTTL, f.options.MaxTTL)
 	}
 	f.options.Grace = cmp.Or(f.options.Grace, time.Nanosecond)
 	return nil
