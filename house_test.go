@@ -190,6 +190,9 @@ func TestModulesArePublishable(t *testing.T) {
 			if strings.HasPrefix(r, modulePath+"/"+labDir) {
 				t.Errorf("%s/go.mod requires the lab: it is never tagged, so nobody could fetch this module; the test that needs it belongs into the lab", m.dir)
 			}
+			if strings.HasPrefix(r, "github.com/go-co-op/gocron/") && m.dir != "contrib/gocronlock" {
+				t.Errorf("%s/go.mod requires gocron: only contrib/gocronlock may, or users of robfig/cron would get gocron, too", m.dir)
+			}
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package contrib is the parent of the adapters to other libraries: gocronlock
 // for github.com/go-co-op/gocron, cronlock for github.com/robfig/cron, eventlog
-// for log/slog.
+// for log/slog. Each adapter that needs another library is a module of its own.
 //
 // The example of this package needs no scheduler library. It runs one job for
 // each user, at most once per interval of that user. Every process tries to lock

@@ -15,6 +15,8 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/holdfast-go/holdfast v0.1.0
 	github.com/holdfast-go/holdfast/contrib v0.1.0
+	github.com/holdfast-go/holdfast/contrib/cronlock v0.1.0
+	github.com/holdfast-go/holdfast/contrib/gocronlock v0.1.0
 	github.com/holdfast-go/holdfast/contrib/otel v0.1.0
 	github.com/holdfast-go/holdfast/contrib/prometheus v0.1.0
 	github.com/holdfast-go/holdfast/embedded v0.1.0
