@@ -54,7 +54,9 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // manPage is the page of cmd for man(7). It says no date, so that one source makes
-// one page.
+// one page. Package doc of cobra makes worse pages. It writes a switch as --all[=false],
+// and drops what a flag takes (text|json|name). It has no list of commands, no variables
+// and no exit codes. It reads Long as Markdown, so headings and tables become paragraphs.
 func manPage(cmd *cobra.Command) string {
 	var p page
 	p.request(".TH", strings.ToUpper(manName(cmd)), "1", "", "holdfast "+cli.ThisBuild().Version, "holdfast")
@@ -175,10 +177,10 @@ func (p *page) flags(title string, flags *pflag.FlagSet) {
 		}
 		p.line(".TP")
 		p.line(names)
-		p.line(roff(usage))
 		if d := flagDefault(flag); d != "" {
-			p.line(roff("Default: " + d + "."))
+			usage += " (default " + d + ")"
 		}
+		p.line(roff(usage))
 	})
 }
 
