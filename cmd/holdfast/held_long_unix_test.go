@@ -30,14 +30,14 @@ func TestHeldLong(t *testing.T) {
 		name    string
 		held    time.Duration
 	}{
-		{"run", "nightly", 50 * time.Minute},                      // as usual
-		{"run", "new", 50 * time.Minute},                          // not an hour
-		{"run", "hangs", 61 * time.Minute},                        // more than an hour
-		{"run", "quick", 30 * time.Second},                        // more than usual, and than the ttl
-		{"run", "slow", 5 * time.Hour},                            // usual
-		{"run --expect 5h", "import", 4 * time.Hour},              // expected
-		{"run --expect 2h --no-details", "export", 3 * time.Hour}, // not expected
-		{"run --expect 1ms", "brief", 10 * time.Second},           // not expected, before the ttl has passed
+		{"run", "nightly", 50 * time.Minute},                        // as usual
+		{"run", "new", 50 * time.Minute},                            // not an hour
+		{"run", "hangs", 61 * time.Minute},                          // more than an hour
+		{"run", "quick", 30 * time.Second},                          // more than usual, and than the ttl
+		{"run", "slow", 5 * time.Hour},                              // usual
+		{"run --expect 5h", "import", 4 * time.Hour},                // expected
+		{"run --expect 2h --details none", "export", 3 * time.Hour}, // not expected
+		{"run --expect 1ms", "brief", 10 * time.Second},             // not expected, before the ttl has passed
 		{"elect", "boss", 100 * time.Hour},
 		{"acquire --ttl 3h", "lease", 2 * time.Hour}, // an hour, or its ttl
 		{"acquire --expect 5h", "script", 2 * time.Hour},

@@ -73,7 +73,7 @@ func TestRunNestedDeadlock(t *testing.T) {
 func TestRunNestedInItself(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
-	for name, variables := range map[string][]string{"a": nil, "b": {"HOLDFAST_NO_DETAILS=true"}} {
+	for name, variables := range map[string][]string{"a": nil, "b": {"HOLDFAST_DETAILS=none"}} {
 		r := start(t, server.URL(), variables, "run", name, "--", "holdfast", "run", "within "+name, "--", "holdfast", "run", name, "--", "true")
 		r.says("deadlock: ")
 		r.wantSaid(" holds " + name + ", and ")

@@ -42,7 +42,7 @@ type stage struct {
 // holds starts a process that holds the name, and waits until the journal has its grant.
 func (s stage) holds(owner string, flags ...string) {
 	s.Helper()
-	startRun(s.T, s.url(), note("pid", "$$")+idle, append([]string{"--owner", owner, long, "--no-details"}, flags...)...).pid("pid")
+	startRun(s.T, s.url(), note("pid", "$$")+idle, append([]string{"--owner", owner, long, "--details=none"}, flags...)...).pid("pid")
 	until(s.T, "the journal has the grant", func() bool {
 		var out bytes.Buffer
 		runInProcess(s.Context(), &out, io.Discard, "history", "job", "-o", "json", "--redis", s.url())
@@ -55,7 +55,7 @@ func (s stage) holds(owner string, flags ...string) {
 // waits starts a process that waits for it, as the only one to come.
 func (s stage) waits(owner string, flags ...string) {
 	s.Helper()
-	startRun(s.T, s.url(), "true", append(flags, "--owner", owner, long, "--no-details")...).says("waiting: ")
+	startRun(s.T, s.url(), "true", append(flags, "--owner", owner, long, "--details=none")...).says("waiting: ")
 }
 
 // client is a program's, here.
@@ -193,7 +193,7 @@ func TestShown(t *testing.T) {
 // leads starts a process that leads the election, and waits until that is announced.
 func (s stage) leads(value string) {
 	s.Helper()
-	startElect(s.T, s.url(), note("pid", "$$")+idle, "--value", value, "--owner", "a", long, "--no-details").pid("pid")
+	startElect(s.T, s.url(), note("pid", "$$")+idle, "--value", value, "--owner", "a", long, "--details=none").pid("pid")
 	until(s.T, "the term is announced", func() bool { return s.do(s.T, "EXISTS", "holdfast/term:{holdfast:job}") == ":1\r\n" })
 }
 

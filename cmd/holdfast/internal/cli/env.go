@@ -21,7 +21,7 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 // what is locked or ordered.
 var Settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
-	"busy-code", "wait-replicas", "min-hold", "max-hold", "expect", "every", "at", "value", "reason", "note", "no-details", "no-journal",
+	"busy-code", "wait-replicas", "min-hold", "max-hold", "expect", "every", "at", "value", "reason", "note", "details", "no-journal",
 	"status-file", "lease-file", "duration", "interval", "sort",
 	"listen", "tokens", "tls-cert", "tls-key", "base-path", "read-only", "max-ttl", "max-wait", "terraform-ttl",
 	"max-streams", "max-connections", "notify", "notify-file", "notify-format", "notify-limit",

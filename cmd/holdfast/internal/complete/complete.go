@@ -67,7 +67,7 @@ func Register(a *cli.App, root *cobra.Command) {
 		case !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, "[LEASE]"):
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
-		for _, name := range []string{"output", "sort"} {
+		for _, name := range []string{"output", "sort", "details"} {
 			if flag := cmd.Flags().Lookup(name); flag != nil {
 				words := strings.Split(flag.Value.Type(), "|")
 				mustComplete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

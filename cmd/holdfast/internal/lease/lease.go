@@ -219,9 +219,8 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 	flags.DurationVar(&o.TTL, "ttl", defaultAcquireTTL, "time until the lease ends, unless renewed")
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock; N is the number of all replicas that can become master")
 	flags.IntVarP(&o.BusyCode, "busy-code", "E", cli.ExitTempFail, "exit code if the lock is held")
-	flags.StringVar(&o.Details.Note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
+	o.Details.Flags(flags)
 	o.Details.ExpectFlag(flags)
-	flags.BoolVar(&o.Details.None, "no-details", false, "do not store host, user and note for 'holdfast show'")
 	flags.StringVar(&o.file, "lease-file", "", "write the lease to `FILE` with mode 0600, not to stdout")
 	take.JournalFlag(flags, &o.Silent)
 	a.OutputFlag(cmd, "env")
@@ -231,7 +230,7 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 // details is what others see of the process that took the name. It has ended by then.
 func (o *acquireOptions) details() *holdfast.Details {
 	details := holdfast.ProcessDetails()
-	if o.Details.None { // stored all the same: they say that no process renews the lease
+	if o.Details.None() { // stored all the same: they say that no process renews the lease
 		return &holdfast.Details{Parent: details.Parent, Within: details.Within, Expect: o.Details.Expect}
 	}
 	details.PID, details.Program, details.Note, details.Expect = 0, "holdfast acquire", o.Details.Note, o.Details.Expect

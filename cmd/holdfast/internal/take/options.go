@@ -42,7 +42,7 @@ type Options struct {
 func (o *Options) LeaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.TTL, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
 	flags.DurationVar(&o.Grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
-	o.Details.flags(flags)
+	o.Details.Flags(flags)
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and again at each renewal; N is the number of all replicas that can become master")
 }
 
@@ -197,36 +197,6 @@ func (o *Options) taker(client *connect.Session, name string) taker {
 	m := client.Mutex(name)
 	m.MinHold = o.MinHold
 	return taker{name, m.Lock, m.TryLock}
-}
-
-// Details are the flags for what others see of this process.
-type Details struct {
-	Note   string
-	Expect time.Duration // 0: unknown
-	None   bool
-}
-
-// ExpectFlag gives a command that is not an election the flag --expect.
-func (d *Details) ExpectFlag(flags *pflag.FlagSet) {
-	flags.DurationVar(&d.Expect, "expect", 0, "how long the lock will be held at most; after that it is a problem (held-long)")
-}
-
-func (d *Details) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&d.Note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
-	flags.BoolVar(&d.None, "no-details", false, "do not store host, pid, user, command and note for 'holdfast show'")
-}
-
-// Of are the details while argv runs; nil: none.
-func (d *Details) Of(argv []string) *holdfast.Details {
-	details := holdfast.ProcessDetails()
-	details.Command, details.Note, details.Expect = commandLine(argv), d.Note, d.Expect
-	switch {
-	case d.None && details.Parent == "" && d.Expect == 0:
-		return nil
-	case d.None:
-		return &holdfast.Details{Parent: details.Parent, Within: details.Within, Expect: d.Expect}
-	}
-	return details
 }
 
 // JournalFlag gives a command the flag --no-journal.
