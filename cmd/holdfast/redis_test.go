@@ -19,10 +19,12 @@ import (
 // realServer is a redis-server process of one test. The embedded server knows
 // neither ACLs nor CLIENT PAUSE, and cannot be frozen.
 type realServer struct {
-	dir   string
-	addr  string
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has ended
+	dir  string
+	addr string
+	cmd  *exec.Cmd
+
+	password string        // empty: none
+	ended    chan struct{} // closed when the process has ended
 }
 
 // startRedis starts one on a free port. Only -short skips what needs one. A port that another process takes before the server
@@ -120,7 +122,11 @@ func (s *realServer) try(args ...string) (string, error) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	request := fmt.Sprintf("*%d\r\n", len(args))
+	request, greeting := "", ""
+	if s.password != "" {
+		request, greeting = fmt.Sprintf("*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n", len(s.password), s.password), "+OK\r\n"
+	}
+	request += fmt.Sprintf("*%d\r\n", len(args))
 	for _, arg := range args {
 		request += fmt.Sprintf("$%d\r\n%s\r\n", len(arg), arg)
 	}
@@ -131,5 +137,5 @@ func (s *realServer) try(args ...string) (string, error) {
 		return bufio.NewReader(conn).ReadString('\n')
 	}
 	answer, err := io.ReadAll(conn)
-	return strings.TrimSuffix(string(answer), "+OK\r\n"), err
+	return strings.TrimSuffix(strings.TrimPrefix(string(answer), greeting), "+OK\r\n"), err
 }

@@ -74,6 +74,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.RedisURL, "redis", "", "server `URL` (default "+cli.DefaultURL+")")
+	flags.StringVar(&a.PasswordFile.Path, "redis-password-file", "", "`FILE` with the password for a URL without one")
 	flags.StringVar(&a.Prefix, "prefix", "", "`TEXT` before each name in Redis, may be '' (default "+holdfast.DefaultPrefix+")")
 	flags.StringVar(&a.Owner, "owner", "", "`LABEL` of this process, shown to others (default host:pid)")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print errors only")

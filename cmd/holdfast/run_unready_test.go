@@ -103,7 +103,7 @@ func TestTakeRefusedAtOnce(t *testing.T) {
 	server.do(t, "ACL", "SETUSER", "few", "on", ">pw", "~*", "&*", "+@all", "-set")
 	server.do(t, "CONFIG", "SET", "requirepass", "hunter2")
 	for url, want := range map[string]string{
-		server.url():                     "refused: NOAUTH: put the password into the URL: redis://:PASSWORD@HOST:PORT",
+		server.url():                     "refused: NOAUTH: put the password into a file for --redis-password-file, or into the URL: redis://:PASSWORD@HOST:PORT",
 		"redis://u:wrong@" + server.addr: "refused: WRONGPASS invalid username-password pair or user is disabled: correct the user and the password in the URL",
 		server.urlFor("few"):             "the server's user lacks a right that holdfast needs, +set",
 	} {

@@ -19,19 +19,21 @@ import (
 
 // App is one run of the program: where it reads and writes, and the values of the flags
 // that all commands share. The fields are final when a command's RunE is called, which is
-// after the environment was read; env.go has the methods about that.
+// after the environment was read; env.go has the methods about that, and password.go the
+// one about the password.
 type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Console        *console.Lines // stderr, for what we say ourselves
 
-	RedisURL  string // never printed: it may hold a password
-	Prefix    string // as Options.Prefix wants it: "" is the default, NoPrefix is none
-	Owner     string
-	Output    string // text or json
-	LogFormat string // text or json
-	Quiet     bool
-	Verbose   bool
+	RedisURL     string // never printed: it may hold a password
+	PasswordFile PasswordFile
+	Prefix       string // as Options.Prefix wants it: "" is the default, NoPrefix is none
+	Owner        string
+	Output       string // text or json
+	LogFormat    string // text or json
+	Quiet        bool
+	Verbose      bool
 
 	byVariable  map[string]bool // flags that a variable has set
 	urlVariable string          // the one that RedisURL is from; empty: none

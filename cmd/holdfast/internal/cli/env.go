@@ -20,7 +20,7 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 // Settings are the flags that a variable can set, too: those that say how, and not
 // what is locked or ordered.
 var Settings = []string{
-	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
+	"redis", "prefix", "redis-password-file", "pass-url", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "expect", "every", "at", "value", "reason", "note", "details", "no-journal",
 	"status-file", "lease-file", "duration", "interval", "sort",
 	"listen", "tokens", "tls-cert", "tls-key", "base-path", "read-only", "max-ttl", "max-wait", "terraform-ttl",

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
 )
 
 // Session is a Client, and what belongs to it: the store it goes through, and what the
@@ -65,7 +66,7 @@ type Again struct {
 // OpenAgain is like Open, and retries as again says. A nil Again means one attempt.
 func OpenAgain(ctx context.Context, a *cli.App, again *Again, o holdfast.Options, with ...Beside) (*Session, error) {
 	began := time.Now()
-	store, err := dial(ctx, a.RedisURL, again)
+	store, err := dial(ctx, a, again)
 	if err != nil {
 		return nil, a.NamingURL(err)
 	}
@@ -126,16 +127,17 @@ func newClient(store driver.Store, o *holdfast.Options) (client *holdfast.Client
 const late = time.Second
 
 // dial opens a store, in as many attempts as again allows.
-func dial(ctx context.Context, serverURL string, again *Again) (*rueidisstore.Store, error) {
+func dial(ctx context.Context, a *cli.App, again *Again) (*rueidisstore.Store, error) {
+	serverURL := a.RedisURL
 	if again == nil {
-		return OpenStore(ctx, serverURL, nil)
+		return OpenURL(ctx, a, serverURL)
 	}
 	end := time.Now().Add(again.For)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		slow := time.AfterFunc(late, func() {
 			again.Failed(fmt.Errorf("no answer from %s yet%s", cli.PublicURL(serverURL), withoutTLS(serverURL)))
 		})
-		store, err := OpenStore(ctx, serverURL, nil)
+		store, err := OpenURL(ctx, a, serverURL)
 		slow.Stop()
 		if err == nil || !passes(err) || !again.Endless && time.Now().Add(pause).After(end) {
 			return store, err
@@ -154,6 +156,25 @@ func passes(err error) bool {
 
 // errNoRedis means that something else than Redis answered.
 var errNoRedis = errors.New("check host and port in the URL")
+
+// OpenURL is OpenStore with the password of --redis-password-file, if serverURL has none. A new
+// connection reads the file again. With Sentinel it does not: rueidis would send that password to
+// the Sentinels, too.
+func OpenURL(ctx context.Context, a *cli.App, serverURL string) (*rueidisstore.Store, error) {
+	full, renewed, err := a.WithPassword(serverURL)
+	if err != nil {
+		return nil, err
+	}
+	return OpenStore(ctx, full, &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) {
+		if renewed == nil || o.Sentinel.MasterSet != "" {
+			return
+		}
+		user := o.Username
+		o.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+			return rueidis.AuthCredentials{Username: user, Password: renewed()}, nil
+		}
+	}})
+}
 
 // OpenStore dials serverURL and returns within ctx.
 func OpenStore(ctx context.Context, serverURL string, options *rueidisstore.Options) (*rueidisstore.Store, error) {
@@ -227,11 +248,13 @@ func withoutTLS(serverURL string) string {
 // advised adds what to do to the text of a server's error.
 func advised(text string, err error) string {
 	fix := doctor.Fix(err)
-	if fix == "" {
+	switch {
+	case fix == "":
 		return text
-	}
-	if strings.HasPrefix(text, "NOAUTH") { // it speaks of HELLO, which people do not send
-		text = "NOAUTH"
+	case strings.HasPrefix(text, "NOAUTH"): // it speaks of HELLO, which people do not send
+		text, fix = "NOAUTH", cli.NeedsPassword()
+	case strings.HasPrefix(text, "WRONGPASS"):
+		fix += ", or in the file of --redis-password-file"
 	}
 	return strings.TrimSuffix(text, ".") + ": " + fix
 }

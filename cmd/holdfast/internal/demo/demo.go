@@ -58,7 +58,12 @@ func demo(ctx context.Context, a *cli.App, sale *sale, onServer bool) error {
 	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	sale.URL, sale.Prefix = a.RedisURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":"
-	if !onServer {
+	if onServer {
+		var err error
+		if sale.URL, _, err = a.WithPassword(a.RedisURL); err != nil {
+			return err
+		}
+	} else {
 		server, err := dev.StartEmbedded("127.0.0.1:0")
 		if err != nil {
 			return err

@@ -126,7 +126,7 @@ func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, clie
 // term runs the command while we lead, and resigns.
 func term(a *cli.App, client *connect.Session, lease *holdfast.Lease, o options, argv []string, caught chan os.Signal, narrator *take.Narrator) (guard.Ending, error) {
 	a.Say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
-	env := append(run.Env(os.Environ(), client.Client, lease), "HOLDFAST_VALUE="+o.value)
+	env := append(run.Env(o.Options, client.Client, lease), "HOLDFAST_VALUE="+o.value)
 	end := run.UnderLease(a, lease, o.Options, argv, env, caught, narrator)
 	return end, lease.Release()
 }

@@ -55,7 +55,8 @@ func ShortHelp(cmd *cobra.Command) string {
 		flags, title = selected(flags, names), "Flags used most:"
 	}
 	p.section(title, usages(flags))
-	p.text("Common flags: " + strings.Join(flagNames(cmd.InheritedFlags()), ", ") +
+	common := "Common flags: " + strings.Join(flagNames(cmd.InheritedFlags()), ", ")
+	p.text(strings.Join(console.Wrapped(common, HelpWidth), "\n") +
 		"\nAll flags and details: holdfast help " + TopicOf(cmd))
 	return p.String()
 }

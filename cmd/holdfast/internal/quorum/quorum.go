@@ -125,7 +125,7 @@ func members(ctx context.Context, a *cli.App, urls []string, silent bool) ([]quo
 	for i, url := range urls {
 		members[i].Address = cli.PublicURL(url)
 		all.Go(func() {
-			store, err := connect.OpenStore(ctx, url, nil)
+			store, err := connect.OpenURL(ctx, a, url)
 			if coded, ok := errors.AsType[*cli.ExitError](err); ok {
 				err = cli.Exit(coded.Code, errors.New(strings.TrimSuffix(coded.Error(), connect.OtherServer)))
 			}

@@ -92,7 +92,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	hold := func(lease *holdfast.Lease) guard.Ending {
 		log.Started(client, lease)
 		status.granted(a, client.Owner(), lease)
-		return UnderLease(a, lease, o, argv, Env(os.Environ(), client.Client, lease), caught, narrator)
+		return UnderLease(a, lease, o, argv, Env(o, client.Client, lease), caught, narrator)
 	}
 	run := runLocked
 	if o.Every > 0 {
@@ -267,9 +267,13 @@ func FindCommand(command string) error {
 	return cli.Exit(cli.ExitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err)))
 }
 
-// Env returns outer, with the variables that describe the lease to a command. Those of an outer
-// lock come first and so have no effect: package exec uses the last of each name.
-func Env(outer []string, client *holdfast.Client, lease *holdfast.Lease) []string {
+// Env returns our environment for a command, with the variables that describe the lease. Those
+// of an outer lock come first and so have no effect: package exec uses the last of each name.
+func Env(o take.Options, client *holdfast.Client, lease *holdfast.Lease) []string {
+	outer := os.Environ()
+	if !o.PassURL {
+		outer = cli.WithoutPasswords(outer)
+	}
 	return append(slices.Clip(outer),
 		"HOLDFAST_NAME="+lease.Name(),
 		"HOLDFAST_OWNER="+client.Owner(),

@@ -32,6 +32,7 @@ type Options struct {
 	Kind     Kind
 	Steal    operate.Options // the holder to take the name from; no tenure: none
 	Details  Details
+	PassURL  bool   // the command gets the password in the URL
 	Endless  bool   // go on while Redis does not answer
 	Silent   bool   // write no journal
 	Status   string // file for the state; empty: none
@@ -44,6 +45,7 @@ func (o *Options) LeaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
 	o.Details.Flags(flags)
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and again at each renewal; N is the number of all replicas that can become master")
+	flags.BoolVar(&o.PassURL, "pass-url", false, "leave the password in the HOLDFAST_REDIS_URL of COMMAND")
 }
 
 // Check says what is wrong with the flags and fills in what depends on others.
