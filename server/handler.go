@@ -76,6 +76,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, err)
 		return
 	}
+	if r.RequestURI == "*" || r.Method == http.MethodConnect { // the mux would not answer with a problem
+		reply.Error(w, errNoPath)
+		return
+	}
 	a.mux.ServeHTTP(w, r)
 }
 

@@ -105,10 +105,12 @@ func (a *router) perform(act action, w http.ResponseWriter, r *http.Request) err
 	return act.do(w, r)
 }
 
+var errNoPath = reply.NewProblem("not-found", "no such path; /openapi.json lists all paths")
+
 // pages serves what is not the API's own.
 func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, a.options.BasePath+"/v1/") {
-		reply.Error(w, reply.NewProblem("not-found", "no such path; /openapi.json lists all paths"))
+		reply.Error(w, errNoPath)
 		return
 	}
 	r, err := a.admit(w, r, auth.Viewer)

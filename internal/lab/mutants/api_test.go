@@ -54,6 +54,8 @@ var serverMutants = []mutant{
 		edits: []string{"!ok && role > auth.Anonymous {", "!ok && role > auth.Admin {"}},
 	{guard: "http: an unlock without an ID needs an admin", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"if forced && by.Role < auth.Admin {", "if false {"}},
+	{guard: "http: a request that no path serves gets a problem", file: "server/handler.go", pkg: "./server", name: "FuzzAPI",
+		edits: []string{"if r.RequestURI == \"*\" || r.Method == http.MethodConnect {", "if false {"}},
 	{guard: "http: an unlock needs the token that locked", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestTerraformOfAnotherToken",
 		edits: []string{"if by.Role < auth.Admin && !marked(", "if false && !marked("}},
 	{guard: "http: a lock without a mark is of no token", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestTerraformOfAnotherToken",
