@@ -43,6 +43,8 @@ type readiness struct {
 	Streams  int64   `json:"streams"`       // leases bound to one, and requests that wait for one
 	Closing  bool    `json:"closing"`
 	Tokens   string  `json:"tokens,omitempty"` // ok, or what is wrong with their file; empty: there are none
+
+	Certificate string `json:"certificate,omitempty"` // ok, or why its files are not used; empty: there is none
 }
 
 // ready reports whether requests should be sent here: 200, or 503 while the store does
@@ -63,6 +65,7 @@ func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 			v.Store = why.Error()
 		}
 		v.checkTokens(a.options.Tokens)
+		v.checkCertificate(a.options.Certificate)
 		status, text := http.StatusOK, "ok\n"
 		if !v.Ready {
 			status, text = http.StatusServiceUnavailable, "not ready\n"
@@ -83,6 +86,17 @@ func (v *readiness) checkTokens(tokens *auth.Tokens) {
 	v.Ready, v.Tokens = v.Ready && valid > 0, "ok"
 	if wrong != nil {
 		v.Tokens = wrong.Error()
+	}
+}
+
+// checkCertificate adds the state of the certificate. With the previous one the server is ready.
+func (v *readiness) checkCertificate(c *Certificate) {
+	if c == nil {
+		return
+	}
+	v.Certificate = "ok"
+	if wrong := c.Check(); wrong != nil {
+		v.Certificate = wrong.Error()
 	}
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	// Hosts. So no web page can reach it by another name.
 	Tokens *auth.Tokens
 
+	// Certificate is the certificate of [NewServer], for its ServeTLS. Default: none.
+	Certificate *Certificate
+
 	// Hosts are more host names for a server without Tokens.
 	Hosts []string
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -12,7 +13,7 @@ import (
 // sends or reads slowly does not keep a connection for ever. Streams have
 // limits of their own.
 func NewServer(a *API) *http.Server {
-	return &http.Server{
+	web := &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second, // for a body that no handler reads; a request that waits has read its body
@@ -21,6 +22,10 @@ func NewServer(a *API) *http.Server {
 		MaxHeaderBytes:    16 << 10,
 		ConnContext:       limit.WithConn,
 	}
+	if c := a.options.Certificate; c != nil {
+		web.TLSConfig = &tls.Config{GetCertificate: c.get}
+	}
+	return web
 }
 
 // LimitListener makes a listener with at most n open connections. Further connections

@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -75,4 +76,56 @@ func TestServeTLS(t *testing.T) {
 	if got := runInProcess(t.Context(), &out, &out, "serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", other); got != cli.ExitConfig || !strings.Contains(out.String(), "does not match") {
 		t.Errorf("with another's key: exit code %d, want %d, and said %q", got, cli.ExitConfig, &out)
 	}
+}
+
+// A renewed certificate is served without a restart. One that does not fit its key is not, which
+// is said, and the old one stays.
+func TestServeRereadsTheCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key, first := issued(t)
+	s := startServe(t, startServer(t).URL(), "--tls-cert", cert, "--tls-key", key)
+	ask := func() (served *x509.Certificate, said string) {
+		t.Helper()
+		client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it compares the certificate
+		r, err := client.Get(s.url + "/readyz?verbose")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatalf("%s, %v: %s", r.Status, err, text)
+		}
+		return r.TLS.PeerCertificates[0], string(text)
+	}
+	if served, said := ask(); !served.Equal(first) || !strings.Contains(said, `"certificate":"ok"`) {
+		t.Fatalf("at first: %v, %s", served.SerialNumber, said)
+	}
+	newCert, newKey, second := issued(t)
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(newCert, cert)
+	until(t, "it says that the certificate does not fit", func() bool {
+		served, said := ask()
+		if !served.Equal(first) {
+			t.Fatal("it serves a certificate without its key")
+		}
+		return strings.Contains(said, "does not match") && strings.Contains(s.stderr.String(), "the previous one stays")
+	})
+	move(newKey, key)
+	until(t, "it serves the new certificate", func() bool {
+		served, said := ask()
+		return served.Equal(second) && strings.Contains(said, `"certificate":"ok"`)
+	})
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it says that the key is gone", func() bool {
+		served, said := ask()
+		return served.Equal(second) && strings.Contains(said, "no such file")
+	})
 }

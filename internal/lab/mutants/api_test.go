@@ -150,4 +150,8 @@ var serverMutants = []mutant{
 		edits: []string{"if age >= interval && o.asking", "if o.asking"}},
 	{guard: "http: readiness does not wait for a probe that hangs", file: "server/internal/outage/outage.go", pkg: "./server", name: "TestReadyIsShared",
 		edits: []string{"if age < interval+probeTime {", "if age < interval {"}},
+	{guard: "tls: a renewed certificate is served", file: "server/certificate.go", pkg: "./cmd/holdfast", name: "TestServeRereadsTheCertificate",
+		edits: []string{"	c.load()\n	if c.wrong != nil && (", "	if c.wrong != nil && ("}},
+	{guard: "tls: a certificate that does not fit is not served", file: "server/certificate.go", pkg: "./cmd/holdfast", name: "TestServeRereadsTheCertificate",
+		edits: []string{"c.wrong = fmt.Errorf(\"%s, %s: %w\", c.cert, c.key, err)\n		return", "c.pair, c.wrong = nil, err\n		return"}},
 }

@@ -4,7 +4,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,8 +87,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	f.options.Logger = slog.New(a.Logger(a.Level()))
-	pairs, err := serveFiles(a, f)
-	if err != nil {
+	if err := serveFiles(a, f); err != nil {
 		return err
 	}
 	posts, err := f.notify.open(a, f.options.Logger, f.excepted)
@@ -131,7 +129,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	}
 	defer endAdmin()
 	defer posts.begin(ctx, client.Client, inventory.Survey)()
-	web, failed := f.startWeb(a, api, listener, pairs)
+	web, failed := f.startWeb(a, api, listener)
 	if err := announce(a, listener.Addr(), f); err != nil {
 		return errors.Join(err, web.Close())
 	}
@@ -145,14 +143,13 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 }
 
 // startWeb serves the API at a listener until the server ends, and returns its error then.
-func (f *serveFlags) startWeb(a *cli.App, api *server.API, listener net.Listener, pairs []tls.Certificate) (*http.Server, <-chan error) {
+func (f *serveFlags) startWeb(a *cli.App, api *server.API, listener net.Listener) (*http.Server, <-chan error) {
 	web := server.NewServer(api)
-	web.TLSConfig = &tls.Config{Certificates: pairs}
 	web.ErrorLog = slog.NewLogLogger(a.Logger(a.Level()), slog.LevelDebug)
 	failed := make(chan error, 1)
 	go func() {
 		limited := server.LimitListener(listener, f.maxConnections)
-		if pairs != nil {
+		if f.options.Certificate != nil {
 			failed <- web.ServeTLS(limited, "", "")
 		} else {
 			failed <- web.Serve(limited)
@@ -161,22 +158,19 @@ func (f *serveFlags) startWeb(a *cli.App, api *server.API, listener net.Listener
 	return web, failed
 }
 
-// serveFiles reads the files that flags name, before anything is begun: the tokens into
-// the options, and what TLS needs.
-func serveFiles(a *cli.App, f *serveFlags) (pairs []tls.Certificate, err error) {
+// serveFiles reads the files that flags name into the options, before anything is begun.
+func serveFiles(a *cli.App, f *serveFlags) (err error) {
 	if f.tokens != "" {
 		if f.options.Tokens, err = auth.OpenTokens(f.tokens, f.options.Logger); err != nil {
-			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %s", a.Called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: ")))
+			return cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %s", a.Called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: ")))
 		}
 	}
 	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s %s, %s %s: %w", a.Called("tls-cert"), f.cert, a.Called("tls-key"), f.key, err))
+		if f.options.Certificate, err = server.OpenCertificate(f.cert, f.key, f.options.Logger); err != nil {
+			return cli.Exit(cli.ExitConfig, fmt.Errorf("%s, %s: %w", a.Called("tls-cert"), a.Called("tls-key"), err))
 		}
-		pairs = []tls.Certificate{pair}
 	}
-	return pairs, nil
+	return nil
 }
 
 // endServing lets the clients of streams stop, and releases what they held.
