@@ -62,7 +62,7 @@ func walk(t *testing.T, visit func(name string)) {
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if name != "." && strings.HasPrefix(base, ".") || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base) {
+			if name != "." && strings.HasPrefix(base, ".") || slices.Contains([]string{"vendor", "testdata", "node_modules", "dist", "build"}, base) {
 				return filepath.SkipDir
 			}
 			return nil
