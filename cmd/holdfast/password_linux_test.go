@@ -31,12 +31,12 @@ func (s *realServer) lock(t *testing.T, password string) {
 	s.password = password
 }
 
-// newestID returns the id of the newest connection of holdfast.
-func (s *realServer) newestID(t *testing.T) (newest int) {
+// newestSubscriber returns the id of the newest connection that subscribes, which takes a password.
+func (s *realServer) newestSubscriber(t *testing.T) (newest int) {
 	t.Helper()
 	for line := range strings.Lines(s.do(t, "CLIENT", "LIST")) {
 		var id int
-		if _, text, ok := strings.Cut(line, "id="); ok && strings.Contains(line, "name=holdfast") {
+		if _, text, ok := strings.Cut(line, "id="); ok && strings.Contains(line, " sub=1 ") {
 			_, _ = fmt.Sscan(text, &id)
 		}
 		newest = max(newest, id)
@@ -218,13 +218,14 @@ func TestPasswordRotated(t *testing.T) {
 	hold := note("pid", "$$") + "while [ ! -e stop ]; do sleep 0.02; done"
 	r := start(t, server.url(), nil, "run", "--redis-password-file", file, "--ttl", "20s", "job", "--", "sh", "-c", hold)
 	r.pid("pid")
+	until(t, "it subscribes", func() bool { return server.newestSubscriber(t) > 0 })
 	reconnect := func(change func()) {
 		t.Helper()
 		change()
-		newest := server.newestID(t)
+		newest := server.newestSubscriber(t)
 		server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 		server.do(t, "CLIENT", "KILL", "TYPE", "pubsub")
-		until(t, "it is connected again", func() bool { return server.newestID(t) > newest })
+		until(t, "it is connected again", func() bool { return server.newestSubscriber(t) > newest })
 	}
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
