@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // events is a stream and what comes by it.
@@ -257,6 +259,60 @@ func TestCloseEndsStreams(t *testing.T) {
 		}
 		w.want("a stream after Close", w.ask("POST", "/v1/leases/stream", m{"name": "n"}), http.StatusServiceUnavailable, "closing")
 		w.want("readyz", w.ask("GET", "/readyz?verbose", nil), http.StatusServiceUnavailable, "")
+	})
+}
+
+// A token that is removed, or that gets a lower role, loses what its streams hold. Their clients are
+// told to stop. While the file is wrong for a moment, streams go on.
+func TestStreamOfARemovedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, of := tokens(t)
+		list, err := auth.OpenTokens(file, quietLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, &server.Options{Tokens: list})
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.token = of[auth.Admin]
+		stays := w.stream(m{"name": "stays"})
+		stays.next("granted")
+		for what, removed := range map[string]string{
+			"removed": strings.ReplaceAll(string(text), "user ", "# "),
+			"lower":   strings.ReplaceAll(string(text), "user ", "viewer "),
+		} {
+			w.token = of[auth.User]
+			s := w.stream(m{"name": "n"})
+			s.next("granted")
+			write(removed)
+			time.Sleep(8 * time.Second)
+			write(string(text))
+			for range 5 { // half a minute
+				s.next("renewed")
+			}
+			write(removed)
+			began := time.Now()
+			asked := s.next("revoke-requested")
+			if took := time.Since(began); took > 30*time.Second || asked.data["cause"] != "closed" || asked.data["reason"] != "the token was removed" {
+				t.Errorf("%s: after %v: %v", what, took, asked.data)
+			}
+			s.next("lost")
+			s.ends()
+			w.token = of[auth.Admin]
+			soon(t, "the name is free", func() bool { return w.free("n") })
+			write(string(text))
+			time.Sleep(2 * time.Second) // it is read
+		}
+		stays.next("renewed")
+		stays.close()
 	})
 }
 

@@ -147,14 +147,17 @@ func parseToken(line string) (token, error) {
 // Authenticate returns the principal of a token, and false if there is none. It
 // takes the same time for every token.
 func (t *Tokens) Authenticate(secret string) (Principal, bool) {
-	sum := sha256.Sum256([]byte(secret))
-	var found Principal
+	found := t.find(sha256.Sum256([]byte(secret)))
+	return found, found.Role > Anonymous
+}
+
+func (t *Tokens) find(sum [sha256.Size]byte) (found Principal) {
 	for _, v := range t.current() {
 		if subtle.ConstantTimeCompare(sum[:], v.hash[:]) == 1 {
-			found = Principal{v.label, v.role, v.hash}
+			found = Principal{v.label, v.role, v.hash, t}
 		}
 	}
-	return found, found.Role > Anonymous
+	return found
 }
 
 // Check returns how many tokens count, and what is wrong with the file; nil means nothing.

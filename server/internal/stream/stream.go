@@ -23,6 +23,7 @@ const (
 	quiet     = 10 * time.Second // the longest silence of a stream
 	speak     = quiet - quiet/40 // after how much of it a line is sent: timers are late
 	writeTime = 10 * time.Second // the longest that a client may not read
+	unknown   = 15 * time.Second // how long a token is missing before its streams end
 )
 
 // Streams serves leases bound to streams.
@@ -55,7 +56,7 @@ func (a *Streams) Serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context()}
+	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context(), by: auth.PrincipalOf(r)}
 	got, err := s.wait(v)
 	switch {
 	case err == nil:
@@ -76,10 +77,12 @@ type stream struct {
 	w     http.ResponseWriter
 	c     *http.ResponseController
 	ctx   context.Context // the request's
-	spoke time.Time       // when something was last written
-	begun bool            // the header is written
-	ended bool            // it can't be written to
-	stuck bool            // since the other side takes nothing, and not since it has closed
+	by    auth.Principal
+	known time.Time // when its token was last in the file
+	spoke time.Time // when something was last written
+	begun bool      // the header is written
+	ended bool      // it can't be written to
+	stuck bool      // since the other side takes nothing, and not since it has closed
 }
 
 // granted is the first event of a lease, and renewed a later one.
@@ -142,7 +145,8 @@ func (s *stream) wait(v *lease.Wish) (got *holdfast.Lease, err error) {
 // keep sends events about the lease until it or the connection ends.
 func (s *stream) keep(held *holdfast.Lease, v *lease.Wish) {
 	said := held.Remaining()
-	s.until = time.Now().Add(said)
+	s.known = time.Now()
+	s.until = s.known.Add(said)
 	s.event("granted", granted{v.Name, held.Token(), v.Owner, v.TTL.Milliseconds(), said.Milliseconds()})
 	every := min(v.TTL/6, speak)
 	next := time.NewTimer(every)
@@ -156,10 +160,16 @@ func (s *stream) keep(held *holdfast.Lease, v *lease.Wish) {
 			s.end(held, v)
 			return
 		case <-s.api.Life.Done():
-			s.closes(held, v)
+			s.closes(held, v, reply.Closing.Detail)
 			return
 		case <-next.C:
 			now, left := time.Now(), held.Remaining()
+			if s.by.Valid() {
+				s.known = now
+			} else if now.Sub(s.known) > unknown {
+				s.closes(held, v, "the token was removed")
+				return
+			}
 			switch {
 			case now.Add(left).Sub(s.until) > every/2:
 				s.until = now.Add(left)
@@ -197,11 +207,11 @@ func (s *stream) end(held *holdfast.Lease, v *lease.Wish) {
 	s.event("lost", e)
 }
 
-// closes lets a client stop that holds a lease while the server shuts down. The
-// lease is kept up meanwhile.
-func (s *stream) closes(held *holdfast.Lease, v *lease.Wish) {
+// closes lets a client stop that holds a lease while the server shuts down, or whose token
+// was removed. The lease is kept up meanwhile.
+func (s *stream) closes(held *holdfast.Lease, v *lease.Wish, reason string) {
 	grace := s.api.Grace
-	e := over{Name: v.Name, Token: held.Token(), Cause: holdfast.Closed, Reason: reply.Closing.Detail, GraceMS: grace.Milliseconds()}
+	e := over{Name: v.Name, Token: held.Token(), Cause: holdfast.Closed, Reason: reason, GraceMS: grace.Milliseconds()}
 	s.event("revoke-requested", e)
 	if s.waitsFor(grace, held.Done()) {
 		return
