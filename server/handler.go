@@ -72,12 +72,19 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if err := a.guard.check(r); err != nil {
+	refused := a.guard.check(r)
+	r, known := a.identify(r)
+	leave, err := limit.Enter(r, known && refused == nil)
+	if err != nil {
 		reply.Error(w, err)
 		return
 	}
-	if r.RequestURI == "*" || r.Method == http.MethodConnect { // the mux would not answer with a problem
-		reply.Error(w, errNoPath)
+	defer leave()
+	if refused == nil && (r.RequestURI == "*" || r.Method == http.MethodConnect) { // the mux would not answer with a problem
+		refused = errNoPath
+	}
+	if refused != nil {
+		reply.Error(w, refused)
 		return
 	}
 	a.mux.ServeHTTP(w, r)

@@ -52,7 +52,7 @@ type readiness struct {
 func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if isVerbose(r) {
-			if _, err := a.admit(w, r, auth.Viewer); err != nil { // the answer is about the store
+			if err := a.admit(w, r, auth.Viewer); err != nil { // the answer is about the store
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -28,6 +29,10 @@ type Options struct {
 
 	// Hosts are more host names for a server without Tokens.
 	Hosts []string
+
+	// TrustedProxies are proxies in front of the server: the last other address in
+	// X-Forwarded-For is the client's. Default: none.
+	TrustedProxies []netip.Prefix
 
 	// BasePath is put before all paths, such as "/locks". Default: none.
 	BasePath string

@@ -89,10 +89,10 @@ func (a *router) route(path string, methods map[string]action) {
 }
 
 func (a *router) perform(act action, w http.ResponseWriter, r *http.Request) error {
-	r, err := a.admit(w, r, act.role)
-	switch {
-	case err != nil:
+	if err := a.admit(w, r, act.role); err != nil {
 		return err
+	}
+	switch {
 	case act.changes && a.options.ReadOnly:
 		return reply.NewProblem("read-only", "the server was started read-only")
 	case act.role > auth.Anonymous && !act.counts:
@@ -113,8 +113,7 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, errNoPath)
 		return
 	}
-	r, err := a.admit(w, r, auth.Viewer)
-	if err != nil {
+	if err := a.admit(w, r, auth.Viewer); err != nil {
 		if w.Header().Get("WWW-Authenticate") != "" {
 			w.Header().Add("WWW-Authenticate", `Basic realm="holdfast", charset="UTF-8"`)
 		}
@@ -125,25 +124,32 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	a.options.Pages.ServeHTTP(w, r)
 }
 
-// admit identifies the sender of a request, and refuses it if the sender does not have the
-// role.
-func (a *router) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
-	p := auth.Principal{Role: auth.Admin}
+// identify finds out who has sent a request, and from where. It reports whether that is a known
+// sender; without tokens all are.
+func (a *router) identify(r *http.Request) (*http.Request, bool) {
+	p, known := auth.Principal{Role: auth.Admin}, true
 	if a.options.Tokens != nil {
-		var ok bool
-		secret := secretOf(r)
-		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > auth.Anonymous {
-			w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
-			if secret == "" {
-				return nil, reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
-			}
-			return nil, reply.NewProblem("token", "unknown token")
-		}
+		p, known = a.options.Tokens.Authenticate(secretOf(r))
 	}
-	if p.Role < role {
-		return nil, reply.NewProblem("forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
+	r = p.With(r)
+	r.RemoteAddr = limit.Forwarded(r, a.options.TrustedProxies)
+	return r, known
+}
+
+// admit refuses a request if its sender does not have the role.
+func (a *router) admit(w http.ResponseWriter, r *http.Request, role auth.Role) error {
+	p := auth.PrincipalOf(r)
+	switch {
+	case p.Role >= role:
+		return nil
+	case p.Role > auth.Anonymous:
+		return reply.NewProblem("forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
 	}
-	return p.With(r), nil
+	w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
+	if secretOf(r) == "" {
+		return reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
+	}
+	return reply.NewProblem("token", "unknown token")
 }
 
 // secretOf is the token of a request, from a bearer's header or, for Terraform and browsers,

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/holdfast-go/holdfast/server/internal/limit"
@@ -21,6 +22,7 @@ func NewServer(a *API) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ConnContext:       limit.WithConn,
+		ConnState:         limit.NoteState,
 	}
 	if c := a.options.Certificate; c != nil {
 		web.TLSConfig = &tls.Config{GetCertificate: c.get}
@@ -28,10 +30,20 @@ func NewServer(a *API) *http.Server {
 	return web
 }
 
-// LimitListener makes a listener with at most n open connections. Further connections
-// wait in the queue of the system. On Linux a connection breaks if its client
-// has acknowledged nothing for 20 s.
-func LimitListener(l net.Listener, n int) net.Listener { return limit.Listener(l, n) }
+// LimitListener makes a listener for [NewServer], with at most n open
+// connections. A further one closes the one that has been idle the longest, first
+// of those that have sent no known token. No connection is closed while a request
+// with a known token is under way: if there are only such, further ones wait.
+//
+// Without a known token a connection is closed after 10 s, and an address, or 64
+// bits of IPv6, can have a quarter of n. For a connection from one of the proxies,
+// that is the address in X-Forwarded-For. Without Options.Tokens all requests
+// count as known.
+//
+// On Linux a connection breaks if its client has acknowledged nothing for 20 s.
+func LimitListener(l net.Listener, n int, proxies ...netip.Prefix) net.Listener {
+	return limit.Listener(l, n, proxies)
+}
 
 // IsLoopback reports whether an address, host:port, can be reached only from this
 // machine.

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // scripts is how many scripts a server has run.
@@ -116,5 +119,62 @@ func TestServeProfilesAreLocal(t *testing.T) {
 				t.Errorf("%q with %v: %d, want %d: %.300s", path, headers, status, want, text)
 			}
 		}
+	}
+}
+
+// crowd opens n connections: silent ones, some with half a request, and some that are idle after a
+// request without a token.
+func (s *serving) crowd(n int) {
+	s.t.Helper()
+	for i := range n {
+		c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), patience)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { _ = c.Close() })
+		switch i % 3 {
+		case 1:
+			_, _ = io.WriteString(c, "POST /v1/leases HTTP/1.1\r\nHost: ")
+		case 2:
+			_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		}
+	}
+}
+
+// Anonymous connections keep no renewal out, and end no stream.
+func TestServeAnonymousConnections(t *testing.T) {
+	t.Parallel()
+	file, secrets, _ := newTokens(t, auth.User)
+	s := startServe(t, startRedis(t).url(), "--tokens", file, "--max-connections", "200").by(secrets[0])
+	events := s.streamed(`{"name": "stream", "ttl": "30s"}`)
+	event(t, events, "granted")
+	status, lease := s.ask("POST", "/v1/leases", `{"name": "n", "ttl": "20s"}`)
+	if status != http.StatusCreated {
+		t.Fatalf("acquire: %d %v", status, lease)
+	}
+	longest := time.Duration(0)
+	for range 5 {
+		s.crowd(200)
+		http.DefaultClient.CloseIdleConnections() // the renewal needs a new one, as that of curl
+		q, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+"/v1/lease", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Close = true
+		q.Header.Set("Holdfast-Lease", lease["lease"].(string))
+		began := time.Now()
+		if status, answer := s.answer(q); status != http.StatusOK {
+			t.Fatalf("a renewal behind 200 anonymous connections, after %v: %d %v", time.Since(began), status, answer)
+		}
+		longest = max(longest, time.Since(began))
+	}
+	t.Logf("the slowest renewal took %v", longest)
+	for len(events) > 0 {
+		if line, ok := <-events; !ok || strings.Contains(line, "lost") {
+			t.Errorf("the stream: %q", line)
+		}
+	}
+	if status, held := s.ask("GET", "/v1/locks/stream", ""); status != http.StatusOK || held["holder"] == nil {
+		t.Errorf("the lease of the stream: %d %v", status, held)
 	}
 }

@@ -116,6 +116,7 @@ func (s *serving) streamed(body string) <-chan string {
 		s.t.Fatal(err)
 	}
 	q.Header.Set("Content-Type", "application/json")
+	s.authorize(q)
 	r, err := http.DefaultClient.Do(q)
 	if err != nil || r.StatusCode != http.StatusOK {
 		s.t.Fatalf("stream: %+v, %v", r, err)

@@ -3,96 +3,221 @@
 package limit
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
+	"container/list"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 )
 
-// silence is how long a client may confirm nothing of what was sent before its connection is broken:
-// its machine is gone, or the way to it. By itself Linux gives up after a quarter of an hour.
-// Until then the lease of a stream would be renewed although its client is gone.
-const silence = 20 * time.Second
+const (
+	// silence is how long a client may confirm nothing of what was sent before its connection is broken:
+	// its machine is gone, or the way to it. By itself Linux gives up after a quarter of an hour.
+	// Until then the lease of a stream would be renewed although its client is gone.
+	silence = 20 * time.Second
+	// strange is how long a connection may be idle, or answer one request, before it has sent a known token.
+	strange = 10 * time.Second
+	// stuck is how long a request without a token may take when others need its connection.
+	stuck = 5 * time.Second
+)
 
-// Listener makes a listener with at most n open connections. On Linux a connection
-// breaks if its client has acknowledged nothing for 20 s.
-func Listener(l net.Listener, n int) net.Listener {
-	return &limited{Listener: l, room: make(chan struct{}, n), over: make(chan struct{})}
+// Listener makes a listener with at most n open connections. If there are more, the one that has
+// been idle the longest is closed: of those that have not sent a known token, if there are any. No
+// connection is closed while a request with a known token is under way on it. Without a known token
+// an address may have a quarter of the connections, and a connection lives 10 s. The addresses
+// behind a proxy are in X-Forwarded-For. See Enter.
+func Listener(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
+	return &listener{
+		Listener: l, max: n, share: max(1, n/4), proxies: proxies, over: make(chan struct{}), changed: make(chan struct{}, 1),
+		of: make(map[netip.Addr]int), strangers: list.New(), idle: list.New(),
+	}
 }
 
-type limited struct {
+type listener struct {
 	net.Listener
-	room  chan struct{}
-	over  chan struct{}
-	close sync.Once
+	max, share int
+	proxies    []netip.Prefix
+	over       chan struct{}
+	close      sync.Once
+	changed    chan struct{} // it may have room now
+
+	mu        sync.Mutex // guards the rest, and the fields of conn
+	open      int
+	of        map[netip.Addr]int // strangers by address
+	strangers *list.List         // connections without a known token, the one that has not changed for the longest first
+	idle      *list.List         // idle connections with a known token, in the same order
+	sweeping  bool               // a timer runs
 }
 
-func (l *limited) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		giveUp(inner, silence)
+		c := &conn{Conn: inner, l: l}
+		if c.from = addressOf(inner.RemoteAddr()); isOf(l.proxies, c.from) {
+			c.from, c.proxied = netip.Addr{}, true
+		}
+		c.from = network(c.from)
+		ok, err := l.admit(c)
+		if ok {
+			return c, nil
+		}
+		if _ = inner.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// admit makes room for a connection. It reports false if its address has too many, and waits while
+// requests are under way on all.
+func (l *listener) admit(c *conn) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.roomOf(c.from) {
+		return false, nil
+	}
+	for l.open >= l.max && !l.dropOne(netip.Addr{}) {
+		l.mu.Unlock()
+		wait := time.NewTimer(stuck / 50)
+		select {
+		case <-l.changed:
+		case <-wait.C: // a request may be stuck by now
+		case <-l.over:
+			l.mu.Lock()
+			return false, net.ErrClosed
+		}
+		wait.Stop()
+		l.mu.Lock()
+	}
+	l.open++
+	l.count(c.from, 1)
+	return true, nil
+}
+
+// roomOf reports whether an address may have one more connection without a known token, and closes
+// the one of its own that has been idle the longest for that.
+func (l *listener) roomOf(from netip.Addr) bool {
+	return !from.IsValid() || l.of[from] < l.share || l.dropOne(from)
+}
+
+func (l *listener) count(from netip.Addr, n int) {
+	if !from.IsValid() {
+		return
+	}
+	if l.of[from] += n; l.of[from] == 0 {
+		delete(l.of, from)
+	}
+}
+
+// dropOne closes the connection that others need the least: of an address, or of all if that is zero.
+func (l *listener) dropOne(of netip.Addr) bool {
+	now := time.Now()
+	for e := l.strangers.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*conn)
+		if (!of.IsValid() || c.from == of) && (!c.busy || now.Sub(c.since) >= stuck) {
+			l.drop(c)
+			return true
+		}
+	}
+	if e := l.idle.Front(); e != nil && !of.IsValid() {
+		l.drop(e.Value.(*conn))
+		return true
+	}
+	return false
+}
+
+// drop closes a connection.
+func (l *listener) drop(c *conn) {
+	l.forget(c)
+	_ = c.Conn.Close()
+}
+
+// forget takes a connection out of all accounts.
+func (l *listener) forget(c *conn) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	l.open--
+	if l.unlist(c); !c.known {
+		l.count(c.from, -1)
+	}
+	l.signal()
+}
+
+func (l *listener) signal() {
 	select {
-	case l.room <- struct{}{}:
-	case <-l.over:
-		return nil, net.ErrClosed
+	case l.changed <- struct{}{}:
+	default:
 	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.room
-		return nil, err
-	}
-	giveUp(c, silence)
-	return &counted{Conn: c, gone: sync.OnceFunc(func() { <-l.room })}, nil
 }
 
-func (l *limited) Close() error {
+func (l *listener) unlist(c *conn) {
+	if c.place != nil {
+		l.strangers.Remove(c.place) // each does nothing with a place in the other
+		l.idle.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// list puts a connection where it belongs after a change.
+func (l *listener) list(c *conn) {
+	l.unlist(c)
+	switch c.since = time.Now(); {
+	case c.gone:
+	case !c.known:
+		c.place = l.strangers.PushBack(c)
+		if !l.sweeping {
+			l.sweeping = true
+			time.AfterFunc(strange, l.sweep)
+		}
+	case !c.busy:
+		c.place = l.idle.PushBack(c)
+		l.signal()
+	}
+}
+
+// sweep closes connections whose time for sending a known token is over.
+func (l *listener) sweep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.strangers.Front(); e != nil; e = l.strangers.Front() {
+		c := e.Value.(*conn)
+		if left := strange - time.Since(c.since); left > 0 {
+			time.AfterFunc(left, l.sweep)
+			return
+		}
+		l.drop(c)
+	}
+	l.sweeping = false
+}
+
+func (l *listener) Close() error {
 	l.close.Do(func() { close(l.over) })
 	return l.Listener.Close()
 }
 
-type counted struct {
-	net.Conn
-	gone   func()
-	silent atomic.Bool
-}
-
-// Read notes whether the connection broke since the other side confirmed nothing: then it
-// has not closed it, and may not know.
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
-		c.silent.Store(true)
+func addressOf(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
 	}
-	return n, err
+	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-type connKey struct{}
+func isOf(networks []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) })
+}
 
-// WithConn lets a request ask for what became of its connection.
-func WithConn(ctx context.Context, c net.Conn) context.Context {
-	if secure, ok := c.(*tls.Conn); ok {
-		c = secure.NetConn()
+// network is what one client has: an address, or the 64 bits of IPv6 that it can choose addresses in.
+func network(a netip.Addr) netip.Addr {
+	if !a.Is6() {
+		return a
 	}
-	return context.WithValue(ctx, connKey{}, c)
-}
-
-// FellSilent reports whether the connection of a request broke for want of an answer.
-func FellSilent(ctx context.Context) bool {
-	c, ok := ctx.Value(connKey{}).(*counted)
-	return ok && c.silent.Load()
-}
-
-// CloseWrite lets net/http end a connection so that its last answer is read.
-func (c *counted) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	c.gone()
-	return err
+	n, _ := a.Prefix(64)
+	return n.Addr()
 }

@@ -28,7 +28,7 @@ func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), er
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	web := &http.Server{Handler: server.OnlyLocal(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	go func() { _ = web.Serve(server.LimitListener(l, 64)) }() // until it is closed
+	go func() { _ = web.Serve(l) }() // until it is closed
 	a.Say("profiles at http://%s/debug/pprof/", l.Addr())
 	return func() { _ = web.Close() }, nil
 }

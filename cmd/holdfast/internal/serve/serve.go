@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type serveFlags struct {
 	options         server.Options
 	notify          notifyFlags
 	noAlert         []string // patterns of names
+	proxies         []string
 	tokensWereAsked bool
 	silent          bool
 }
@@ -64,13 +66,14 @@ func Command(a *cli.App) *cobra.Command {
 	flags.StringVar(&f.key, "tls-key", "", "`FILE` of the private key (PEM)")
 	flags.StringVar(&f.options.BasePath, "base-path", "", "`PATH` before all paths, such as /locks")
 	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`NAME` to accept in the Host header when there are no --tokens; may be repeated")
+	flags.StringArrayVar(&f.proxies, "trusted-proxy", nil, "`ADDRESS` or network of a proxy that sends X-Forwarded-For; may be repeated")
 	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "refuse all requests that change something")
 	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "longest ttl of a lease")
 	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "longest wait of a request")
 	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", 0, "time until a lock of Terraform ends, unless unlocked; at most, and by default, --max-ttl")
 	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "time for streams to close when the server ends")
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
-	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
+	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; idle ones make room")
 	f.notify.add(flags)
 	flags.StringArrayVar(&f.noAlert, "no-alert", nil, "`PATTERN` of names without alerts, such as 'dev:*'; may be repeated")
 	take.JournalFlag(flags, &f.silent)
@@ -148,7 +151,7 @@ func (f *serveFlags) startWeb(a *cli.App, api *server.API, listener net.Listener
 	web.ErrorLog = slog.NewLogLogger(a.Logger(a.Level()), slog.LevelDebug)
 	failed := make(chan error, 1)
 	go func() {
-		limited := server.LimitListener(listener, f.maxConnections)
+		limited := server.LimitListener(listener, f.maxConnections, f.options.TrustedProxies...)
 		if f.options.Certificate != nil {
 			failed <- web.ServeTLS(limited, "", "")
 		} else {
@@ -233,6 +236,16 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--terraform-ttl is %v, more than --max-ttl, %v", f.options.TerraformTTL, f.options.MaxTTL)
 	}
 	f.options.Grace = cmp.Or(f.options.Grace, time.Nanosecond)
+	for _, text := range f.proxies {
+		network, err := netip.ParsePrefix(text)
+		if a, bad := netip.ParseAddr(text); bad == nil {
+			network, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			return cli.Usagef("--trusted-proxy %s: want an address or a network such as 10.0.0.0/8", text)
+		}
+		f.options.TrustedProxies = append(f.options.TrustedProxies, network)
+	}
 	return nil
 }
 
