@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -65,7 +64,7 @@ func (c *Certificate) look() {
 	c.load()
 	if c.wrong != nil && (before == nil || before.Error() != c.wrong.Error() || now.Sub(c.warned) >= time.Minute) {
 		c.warned = now
-		c.logger.Warn("server: the new certificate can't be used; the previous one stays", "error", c.wrong)
+		c.logger.Warn("server: the new certificate can't be used; the previous one stays", "certificate", c.cert, "key", c.key, "error", c.wrong)
 	}
 }
 
@@ -87,7 +86,7 @@ func (c *Certificate) load() {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if c.text = text; err != nil {
-		c.wrong = fmt.Errorf("%s, %s: %w", c.cert, c.key, err)
+		c.wrong = err
 		return
 	}
 	c.pair, c.wrong = &pair, nil

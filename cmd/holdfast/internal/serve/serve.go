@@ -170,7 +170,7 @@ func serveFiles(a *cli.App, f *serveFlags) (err error) {
 	}
 	if f.cert != "" {
 		if f.options.Certificate, err = server.OpenCertificate(f.cert, f.key, f.options.Logger); err != nil {
-			return cli.Exit(cli.ExitConfig, fmt.Errorf("%s, %s: %w", a.Called("tls-cert"), a.Called("tls-key"), err))
+			return cli.Exit(cli.ExitConfig, fmt.Errorf("%s %s, %s %s: %w", a.Called("tls-cert"), f.cert, a.Called("tls-key"), f.key, err))
 		}
 	}
 	return nil
