@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Run has the fields of holdfast.Run, which describes them.
@@ -101,7 +102,7 @@ func decodeState(reply []string) (s State, err error) {
 		return State{}, errAnswer
 	}
 	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
-		s.DueIn = time.Duration(ms) * time.Millisecond
+		s.DueIn = wire.OfMillis(ms)
 	}
 	if id, ours := keyspace.ParseID(reply[2]); ours {
 		s.Running, s.Owner = true, id.Owner

@@ -29,6 +29,12 @@ func Millis(d time.Duration) string {
 	return strconv.FormatInt((d + time.Millisecond - 1).Milliseconds(), 10)
 }
 
+// OfMillis returns what a script answers in milliseconds, within 146 years: a foreign key may have
+// any expiry.
+func OfMillis(ms int64) time.Duration {
+	return time.Duration(max(-maxPTTL, min(ms, maxPTTL))) * time.Millisecond
+}
+
 // Itoa returns a number as an argument of a script.
 func Itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
@@ -207,7 +213,7 @@ func (a *Answer) queued(line string) (rest string, ok bool) {
 	if none {
 		pttl = -pttl
 	}
-	a.PTTL, a.PollIn = time.Duration(min(pttl, maxPTTL))*time.Millisecond, time.Duration(min(look, maxPollIn))*time.Millisecond
+	a.PTTL, a.PollIn = OfMillis(pttl), time.Duration(min(look, maxPollIn))*time.Millisecond
 	a.Server = seconds*1_000_000 + micros
 	a.Inserted, a.Listening = inserted == 1, heard == 1
 	a.Holder = line[:holder]
@@ -270,7 +276,7 @@ func (a *Answer) set(field, value string) error {
 	case "server":
 		a.Server = n
 	case "pttl":
-		a.PTTL = time.Duration(min(n, maxPTTL)) * time.Millisecond
+		a.PTTL = OfMillis(n)
 	case "notified":
 		a.Notified = n
 	case "capacity":

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -66,7 +67,7 @@ func DecodeState(reply []string) (*State, error) {
 	}
 	s := &State{Version: max(version, keyspace.OtherVersion(reply[2])), At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
 	if s.Held {
-		s.PTTL, s.Revoked, s.Leader = time.Duration(min(pttl, maxPTTL))*time.Millisecond, reply[8], reply[9]
+		s.PTTL, s.Revoked, s.Leader = OfMillis(pttl), reply[8], reply[9]
 		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= protocol.MaxToken {
 			s.Term = term // every client that writes to Redis can write any
 		}
@@ -83,7 +84,7 @@ func fenceOf(value string) (version int, token string) {
 	if version = keyspace.OtherVersion(value); version > 0 {
 		return version, "0"
 	}
-	return 0, value
+	return 0, cmp.Or(value, "0") // empty: there is none
 }
 
 // sharedHead is the number of fields before the holders in the answer of
@@ -117,7 +118,7 @@ func decodeShared(reply []string) (*State, error) {
 			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
 		s.Version = max(s.Version, keyspace.OtherVersion(rest[0]))
-		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(max(ms, -maxPTTL)) * time.Millisecond})
+		s.Holders = append(s.Holders, HolderState{rest[0], OfMillis(ms)})
 		rest = rest[2:]
 	}
 	return s, s.decodeWaiters(rest)

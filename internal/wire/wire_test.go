@@ -34,6 +34,20 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// The expiry of a foreign key, and the end of the time of a foreign holder, are cut so that no
+// duration overflows.
+func TestOfMillis(t *testing.T) {
+	for ms, want := range map[int64]time.Duration{
+		-2: wire.NoKey, 1: time.Millisecond,
+		9_223_372_036_854_775_807:  1 << 62 / time.Millisecond * time.Millisecond,
+		-9_223_372_036_854_775_808: -(1 << 62 / time.Millisecond * time.Millisecond),
+	} {
+		if got := wire.OfMillis(ms); got != want {
+			t.Errorf("%d ms: got %v, want %v", ms, got, want)
+		}
+	}
+}
+
 // A figure out of range is an error, so that no sum of two overflows.
 func TestStrangeAnswers(t *testing.T) {
 	for _, reply := range [][]string{
