@@ -2,9 +2,12 @@ package goredisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // pageTimeout bounds one command of a scan: a frozen server would keep a caller
@@ -18,29 +21,28 @@ func ask[T any](ctx context.Context, command func(context.Context) (T, error)) (
 	return value, refusal(err)
 }
 
-// scan yields the keys of one node and reports whether to go on.
+// scan yields the keys of one node and reports whether to go on. A script reads the pages: it leaves
+// out keys whose names are too long to be ours, before they take memory here.
 func scan(ctx context.Context, node Client, match string, yield func(string, error) bool) bool {
-	type page struct {
-		keys   []string
-		cursor uint64
-	}
-	for cursor := uint64(0); ; {
-		got, err := ask(ctx, func(ctx context.Context) (page, error) {
-			cmd := redis.NewScanCmd(ctx, nil, "scan", cursor, "match", match, "count", 512)
+	for cursor := "0"; ; {
+		page, err := ask(ctx, func(ctx context.Context) ([]string, error) {
+			cmd := redis.NewStringSliceCmd(ctx, "eval", driver.ScanPage.Source, 0, cursor, match, 512)
 			_ = node.Process(ctx, cmd) // the error is the command's, too
-			keys, next, err := cmd.Result()
-			return page{keys, next}, err
+			return cmd.Result()
 		})
+		if err == nil && len(page) == 0 {
+			err = errors.New("goredisstore: the script scan answered nothing")
+		}
 		if err != nil {
 			yield("", err)
 			return false
 		}
-		for _, key := range got.keys {
+		for _, key := range page[1:] {
 			if !yield(key, nil) {
 				return false
 			}
 		}
-		if cursor = got.cursor; cursor == 0 {
+		if cursor = page[0]; cursor == "0" {
 			return true
 		}
 	}

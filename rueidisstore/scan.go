@@ -2,9 +2,12 @@ package rueidisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // pageTimeout bounds one command of a scan: a frozen server would keep a caller
@@ -47,25 +50,29 @@ func replica(ctx context.Context, node rueidis.Client) bool {
 	return name == "slave"
 }
 
-// scan yields the keys of one node and reports whether to go on.
+// scan yields the keys of one node and reports whether to go on. A script reads the pages: it leaves
+// out keys whose names are too long to be ours, before they take memory here.
 func scan(ctx context.Context, node rueidis.Client, match string, yield func(string, error) bool) bool {
-	for cursor := uint64(0); ; {
-		result, err := ask(ctx, node, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
+	for cursor := "0"; ; {
+		result, err := ask(ctx, node, node.B().Eval().Script(driver.ScanPage.Source).Numkeys(0).Arg(cursor, match, "512").Build())
 		if err != nil {
 			yield("", err)
 			return false
 		}
-		page, err := result.AsScanEntry()
+		page, err := result.AsStrSlice()
+		if err == nil && len(page) == 0 {
+			err = errors.New("rueidisstore: the script scan answered nothing")
+		}
 		if err != nil {
 			yield("", err)
 			return false
 		}
-		for _, key := range page.Elements {
+		for _, key := range page[1:] {
 			if !yield(key, nil) {
 				return false
 			}
 		}
-		if cursor = page.Cursor; cursor == 0 {
+		if cursor = page[0]; cursor == "0" {
 			return true
 		}
 	}
