@@ -138,7 +138,7 @@ func TestBatchIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		store.batch = func(driver.Call) driver.Result {
-			return driver.Result{Err: driver.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
+			return driver.Result{Err: driver.ServerError("NOPERM User app has no permissions to run the 'exists' command")}
 		}
 		manyCalls(t, client, 30)
 		refused := store.count("lock_batch")

@@ -1,8 +1,8 @@
 package driver
 
 // ScanPage is a script that reads a page of SCAN. It takes the cursor, the pattern and the count, and
-// returns the next cursor and the keys. It leaves out keys above 1,023 bytes, so that a name of 490 MB
-// that another program made does not fill the memory of a process that lists names.
+// returns the next cursor and the keys. It leaves out keys above 1,023 bytes: no key of holdfast is as
+// long, and a name of 490 MB would fill the memory of the process.
 var ScanPage = NewScript("scan", `local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
 local answer = {page[1]}
 for _, key in ipairs(page[2]) do

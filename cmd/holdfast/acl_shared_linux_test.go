@@ -15,13 +15,13 @@ func TestLeastRightsShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const more = "+hmget +hset +zcount +zremrangebyrank +unlink"
+	const more = "+hmget +hset +hstrlen +zcount +zremrangebyrank +unlink"
 	if !strings.Contains(string(text), "`"+more+"`") {
 		t.Fatalf("docs/guide/08-operating.md does not name %s", more)
 	}
 	server := startRedis(t)
 	server.do(t, append(aclLine(t, "app"), strings.Fields(more)...)...)
-	server.do(t, "ACL", "SETUSER", "app", "+xrange", "+xrevrange") // show asks the journal since when permits are held
+	server.do(t, "ACL", "SETUSER", "app", "+xrange", "+xrevrange", "+xlen") // show asks the journal since when permits are held
 	server.do(t, "ACL", "LOG", "RESET")
 	url := server.urlFor("app")
 	for _, kind := range kinds {

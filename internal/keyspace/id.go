@@ -62,10 +62,13 @@ func SharedSuffix(ttl time.Duration, letter byte, weight int64, owner string) st
 	return "." + strconv.FormatInt(ttl.Milliseconds(), 10) + "." + string(rune(letter)) + strconv.FormatInt(weight, 10) + "|" + owner
 }
 
+// maxID is protocol.MaxText: a script reads one byte more of a value, so a longer one is no id.
+const maxID = 1023
+
 // ParseID reads an id. ok is false for a value that is none of holdfast's.
 func ParseID(value string) (id ID, ok bool) {
 	head, owner, ok := strings.Cut(value, "|")
-	if !ok {
+	if !ok || len(value) > maxID {
 		return ID{}, false
 	}
 	part := strings.Split(head, ".")

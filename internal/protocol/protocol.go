@@ -45,5 +45,6 @@ const (
 	TokensPerMicrosecond = 2
 	TokenBlock           = 64      // tokens that a grant and a vote reserve
 	MaxToken             = 1 << 53 // the first number that a float64 can't tell from its neighbour
+	MaxText              = 1023    // bytes of a stored text; a longer one is foreign
 	MaxSize              = 1 << 30 // of a semaphore
 )

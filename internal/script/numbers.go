@@ -44,11 +44,18 @@ var numbers = map[string]int64{
 	"light_us":      1 << 52, // see part/shared_ids.lua
 
 	// Bounds on what one run of a script does.
-	"page":            64,     // ids of the queue that are read at once
-	"batch":           500,    // dead waiters or ended holders that are removed at once
-	"survey":          10_000, // ids that are searched for those of a silent client
-	"most_missed":     5_000,  // of its ids that are removed
+	"text":            protocol.MaxText + 1, // bytes that are read of a text: enough to see that it is longer than ours
+	"text_end":        protocol.MaxText,     // index of the last of them
+	"details_end":     4096,                 // the same of process details, and of what the journal stores
+	"page":            64,                   // ids of the queue that are read at once
+	"batch":           500,                  // dead waiters or ended holders that are removed at once
+	"survey":          10_000,               // ids that are searched for those of a silent client
+	"most_missed":     5_000,                // of its ids that are removed
 	"most_grants":     100,
+	"most_heavy":      100_000, // holders of several permits that are added up
+	"most_fields":     10_000,  // of a hash that is read whole
+	"huge":            1 << 20, // bytes of a key that is read whole or in pieces, see part/refuse_huge.lua
+	"piece":           1024,    // bytes more for each of its members, fields or entries
 	"longest_pttl_ms": 4e12,
 	"job_history":     10, // days and runs of a job that are remembered
 }

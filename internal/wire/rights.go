@@ -43,6 +43,9 @@ func CommandRights(commands []string) string {
 		if command == "pubsub" {
 			command = "pubsub|numsub (in a Cluster +pubsub|shardnumsub)"
 		}
+		if command == "memory" {
+			command = "memory|usage"
+		}
 		rights[i] = "+" + command
 	}
 	return strings.Join(rights, " or ")

@@ -32,7 +32,7 @@ func TestDriversConform(t *testing.T) {
 	limited := redistest.Start(t, redistest.Options{
 		// What a lock needs and no more, but DEL for the suite.
 		ACL: []string{"user app on >pw resetchannels &holdfast/push:* ~storetest-* ~holdfast/* -@all +evalsha +eval +subscribe +scan " +
-			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +zscore +hmget +hset +zcount +zremrangebyrank +unlink +publish +pubsub +wait"},
+			"+time +get +getrange +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +memory|usage +zscore +hmget +hset +hstrlen +zcount +zremrangebyrank +unlink +publish +pubsub +wait"},
 	})
 	cluster := redistest.Cluster(t, 3, 0)
 	places := []struct {

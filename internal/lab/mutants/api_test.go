@@ -17,7 +17,7 @@ var apiMutants = []mutant{
 	{guard: "exported: a part whose time is over does not come back", file: "internal/script/shared/exported.lua", pkg: "./server", name: "TestSemaphoreLease",
 		edits: []string{" or expires <= us then", " then"}},
 	{guard: "exported: a foreign lock key ends a part", file: "internal/script/shared/exported.lua", pkg: "./server", name: "TestSharedLeaseUnderAForeignKey",
-		edits: []string{"if kind.err or not expires", "if not expires"}},
+		edits: []string{"if no_hash or not expires", "if not expires"}},
 	{guard: "exported: a part keeps the fence key", file: "internal/script/shared/exported.lua", pkg: "./server", name: "TestSharedLeaseKeepsTheFence",
 		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},
 	{guard: "http: an exclusive lease is a writer's", file: "server/internal/lease/leases.go", pkg: "./server", name: "TestReaderWriterLease",

@@ -40,7 +40,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: holders count though the lock key is gone", file: "internal/script/part/shared_read_state.lua", name: "TestSharedLockKeyAloneIsDeleted",
 		edits: []string{"if light + heavy > 0 and", "if not seen[1] then light, heavy = 0, 0 end\nif light + heavy > 0 and"}},
 	{guard: "shared: a foreign lock key ends what is held", file: "internal/script/shared/renew.lua", name: "TestSharedTakenByAForeigner",
-		edits: []string{"if kind.err or not expires", "if not expires"}},
+		edits: []string{"if no_hash or not expires", "if not expires"}},
 	{guard: "shared: a foreign holder is waited for", file: "internal/script/shared/lock.lua", name: "TestSharedForeignHolder",
 		edits: []string{"if foreign and (mode == 'try' or", "foreign = nil\nif foreign and (mode == 'try' or"}},
 	{guard: "shared: waiters of another kind are dropped", file: "internal/script/part/shared_survey_queue.lua", name: "TestSharedWaitersOfAnotherKind",

@@ -17,7 +17,7 @@ var yieldMutants = []mutant{
 	{guard: "yield: a foreign mark is bounded", file: "internal/script/quorum/unlock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",
 		edits: []string{"math.min(left, {{max_come_back_ms}}) + back", "left + back"}},
 	{guard: "yield: a Client does not yield to its own mark", file: "internal/script/quorum/unlock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",
-		edits: []string{"if left > 0 and redis.pcall('GET', wanted) == me then", "if false then"}},
+		edits: []string{"if left > 0 and redis.pcall('GETRANGE', wanted, '0', '{{text_end}}') == me then", "if false then"}},
 	{guard: "yield: a node without a vote answers the mark, too", file: "internal/script/quorum/unlock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",
 		edits: []string{"if back and not", "if back and held and not"}},
 	{guard: "yield: the marks of two waiters differ from that of one", file: "internal/script/quorum/lock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",

@@ -34,8 +34,8 @@ func TestDocumentedRights(t *testing.T) {
 // enough runs the suite, whose names have a prefix of their own.
 func enough(t *testing.T, p labtest.Place, rights []string) {
 	ours := append(slices.Clone(rights), "+wait", "+info", // for Options.WaitReplicas, as it says there
-		"+mget",                                                     // for crowds
-		"+hmget", "+hset", "+zcount", "+zremrangebyrank", "+unlink") // for the shared kinds
+		"+hmget", "+hset", "+hstrlen", "+zcount", "+zremrangebyrank", "+unlink", // for the shared kinds
+		"+get") // for scripts of the suite
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.User(t, ours)
 	t.Run("suite", func(t *testing.T) {

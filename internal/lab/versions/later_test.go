@@ -25,17 +25,17 @@ var laterEdits = []struct {
 	{"internal/script/*/*.lua", []string{
 		"'^([%w_-]+)%.", "'^v2|([%w_-]+)%.", // an id of this version
 		"'^([^.]+)%.", "'^v2|([^.]+)%.",
-		"local mark = redis.call('GET', fence) or '0'", "local mark = string.gsub(redis.call('GET', fence) or '0', '^v2|', '')",
+		"'^[^.|]+%.", "'^v2|[^.|]+%.",
+		"local mark = redis.call('GETRANGE', fence, '0', '{{text_end}}')", "local mark = string.gsub(redis.call('GETRANGE', fence, '0', '{{text_end}}'), '^v2|', '')",
 		"redis.call('SET', fence, ", "redis.call('SET', fence, 'v2|' .. ",
 		"'^v(%d+)|'", "'^v([013-9]%d*)|'", // a mark of another version
 		"'^v%d+|'", "'^v[013-9]%d*|'",
 	}},
 	// Version 2 knows version 1, and does not wait behind it: version 1 could not hand over to it.
 	{"internal/script/mutex/lock.lua", []string{
-		"local waiting = redis.call('ZCARD', queue)\n", `local waiting = redis.call('ZCARD', queue)
-local newest = holder or waiting > 0 and redis.call('ZRANGE', queue, '-1', '-1')[1]
+		"local token_now, newest_token,", `local newest = holder or waiting > 0 and redis.call('ZRANGE', queue, '-1', '-1')[1]
 if newest and not string.find(newest, '^v2|') then return redis.error_reply('HOLDFAST version 1 of the protocol uses ' .. lock) end
-`,
+local token_now, newest_token,`,
 	}},
 }
 

@@ -6,7 +6,9 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, term = KEYS[1], KEYS[2]
-local holder = redis.call('GET', lock)
-local term_now, number, value, whose = string.match(redis.call('GET', term) or '', '^(%d+) (%d+) ([^|]*)|(.*)$')
+local holder = redis.call('GETRANGE', lock, '0', '{{text_end}}')
+local px = redis.call('PTTL', lock)
+if px == -2 then holder = false end
+local term_now, number, value, whose = string.match(redis.call('GETRANGE', term, '0', '{{text_end}}'), '^(%d+) (%d+) ([^|]*)|(.*)$')
 if not holder or whose ~= holder then term_now, number, value = '0', '0', '' end
-return {'leader', us, holder or '', holder and redis.call('PTTL', lock) or -2, term_now, number, value}
+return {'leader', us, holder or '', px, term_now, number, value}

@@ -4,6 +4,10 @@
 -- answers forgotten (time, record), unknown (time)
 local t = redis.call('TIME')
 local us = string.format('%.0f', t[1] * 1000000 + t[2])
+if redis.call('HSTRLEN', KEYS[1], ARGV[1]) > {{details_end}} then -- another program wrote it
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  return {'forgotten', us, ''}
+end
 local record = redis.call('HGET', KEYS[1], ARGV[1])
 if not record then return {'unknown', us} end
 redis.call('HDEL', KEYS[1], ARGV[1])

@@ -1,10 +1,16 @@
 -- job_list: reads the list of jobs. Writes nothing.
 -- KEYS jobs
 -- ARGV -
--- answers jobs (time; then of each job: name, record)
+-- answers jobs (time; then of each job: name, record; without those that are longer than ours)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local answer = redis.call('HGETALL', KEYS[1])
-table.insert(answer, 1, string.format('%.0f', us))
-table.insert(answer, 1, 'jobs')
+local key, count, samples = KEYS[1], redis.call('HLEN', KEYS[1]), 0
+if count > {{most_fields}} then return redis.error_reply('HOLDFAST ' .. KEYS[1] .. ' has too many fields: another program filled it') end
+-- include part/refuse_huge.lua
+local all, answer = redis.call('HGETALL', KEYS[1]), {'jobs', string.format('%.0f', us)}
+for i = 1, #all, 2 do
+  if #all[i] <= {{text_end}} and #all[i + 1] <= {{details_end}} then -- else another program wrote it
+    answer[#answer + 1], answer[#answer + 2] = all[i], all[i + 1]
+  end
+end
 return answer

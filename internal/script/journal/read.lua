@@ -4,12 +4,14 @@
 -- ARGV first id, last id, 'back' for newest first, entries to look at, name or '', prefix of names
 --   or '', event or ''
 -- answers read (time, oldest id, newest id, entries looked at, id of the last of them; then of each
---   entry: id and ten fields)
+--   entry: id and ten fields, of at most 4,096 bytes)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local stream, name, prefix, event = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
 local fields = {'writer', 'seq', 'local', 'at', 'within', 'what', 'name', 'owner', 'token', 'more'}
 
+local key, count, samples = stream, redis.call('XLEN', stream), 0
+-- include part/refuse_huge.lua
 local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
 local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
 local page
@@ -26,7 +28,7 @@ for _, entry in ipairs(page) do
   local named = n == '' or ((name == '' or n == name) and string.sub(n, 1, #prefix) == prefix)
   if named and (event == '' or event == value.what) then
     answer[#answer + 1] = entry[1]
-    for _, f in ipairs(fields) do answer[#answer + 1] = value[f] or '' end
+    for _, f in ipairs(fields) do answer[#answer + 1] = string.sub(value[f] or '', 1, {{details_end}}) end
   end
 end
 return answer

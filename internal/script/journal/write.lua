@@ -11,7 +11,7 @@ local stream, sums, counted, keep = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local now = math.floor(us / {{hour_us}})
 
 local seen, added, fresh = nil, {}, false
-if #ARGV > 2 then seen = tonumber(redis.call('GET', counted) or '-1') end
+if #ARGV > 2 then seen = tonumber(redis.call('GETRANGE', counted, '0', '{{text_end}}')) or -1 end
 local newest = seen
 for i = 3, #ARGV, 10 do
   local seq, of, what = tonumber(ARGV[i + 1]), math.min(math.floor(ARGV[i + 3] / {{hour_us}}), now), ARGV[i + 5]
@@ -27,7 +27,7 @@ for i = 3, #ARGV, 10 do
   end
 end
 for of, sum in pairs(added) do
-  local n = {string.match(redis.call('HGET', sums, of) or '', '^(%d+) (%d+) (%d+) (%d+)$')}
+  local n = {string.match(redis.call('HSTRLEN', sums, of) <= {{text_end}} and redis.call('HGET', sums, of) or '', '^(%d+) (%d+) (%d+) (%d+)$')}
   fresh = fresh or not n[1]
   sum[5] = string.format('%.0f %.0f %.0f %.0f', (n[1] or 0) + sum[1], (n[2] or 0) + sum[2], (n[3] or 0) + sum[3], math.max(n[4] or 0, sum[4]))
 end
@@ -44,7 +44,7 @@ if newest ~= seen then
 end
 if fresh then -- a new hour
   redis.call('PEXPIRE', sums, {{sums_ttl_ms}})
-  local all = redis.call('HGETALL', sums)
+  local all = redis.call('HLEN', sums) <= {{most_fields}} and redis.call('HGETALL', sums) or {} -- more: another program filled it
   for i = 1, #all, 2 do
     local of = tonumber(all[i])
     if not of or of <= now - {{sum_hours}} or of > now + 1 then redis.call('HDEL', sums, all[i]) end -- a clock may have run ahead

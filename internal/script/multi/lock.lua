@@ -10,13 +10,23 @@ local n = #KEYS / 3
 local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
-  local holder = redis.pcall('GET', lock)
+  local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
   if type(holder) == 'table' then
-    local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
-    if is.err or not is[1] then return holder end
-    return {'not all', i, 'other kind', is[1], is[2] or 0}
+    local function answer()
+      -- include part/answer_other_kind.lua
+    end
+    local said = answer()
+    if said.err then return said end
+    return {'not all', i, unpack(said)}
   end
-  ours[i], waiting[i] = holder == id, redis.call('ZCARD', queue)
+  waiting[i] = 0
+  if holder ~= '' or redis.call('EXISTS', lock, queue) > 0 then -- see mutex/lock.lua
+    if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
+    waiting[i] = redis.call('ZCARD', queue)
+  else
+    holder = false
+  end
+  ours[i] = holder == id
   if holder and not ours[i] then
     return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
   end

@@ -7,15 +7,15 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix = ARGV[1], ARGV[2]
 
-local holder = redis.pcall('GET', lock)
+local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
 if type(holder) == 'table' then -- a lock of a shared kind: no place in its queue is ours
-  local is = redis.pcall('HMGET', lock, 'kind')
-  if is.err or not is[1] then return holder end
+  local kind = redis.pcall('HSTRLEN', lock, 'kind')
+  if type(kind) == 'table' or kind == 0 then return holder end
   redis.call('ZREM', queue, id)
   return {'cancelled', us, ''}
 end
 local rank = redis.call('ZRANK', queue, id)
-local free = not holder or holder == id
+local free = holder == id or holder == '' and redis.call('EXISTS', lock) == 0
 -- include part/notify.lua
 
 if not free and rank ~= 0 then

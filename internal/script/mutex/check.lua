@@ -21,8 +21,8 @@ local answer = {'checked', us, ask('INFO'), s == '' and '' or ask('CLUSTER', 'IN
 if not can then return answer end
 for _, command in ipairs({
   {'EVALSHA', 'x', '0'}, {'EVAL', 'x', '0'}, {'TIME'},
-  {'GET', lock}, {'SET', lock, 'x', 'PX', '1'}, {'DEL', lock}, {'PTTL', lock}, {'PEXPIRE', lock, '1'},
-  {'ZADD', queue, 'NX', '1', 'x'}, {'ZREM', queue, 'x'}, {'ZCARD', queue}, {'EXISTS', queue}, {'ZRANGE', queue, '0', '1'}, {'ZRANK', queue, 'x'}, {'ZSCORE', queue, 'x'},
+  {'GETRANGE', lock, '0', '1'}, {'SET', lock, 'x', 'PX', '1'}, {'DEL', lock}, {'PTTL', lock}, {'PEXPIRE', lock, '1'},
+  {'ZADD', queue, 'NX', '1', 'x'}, {'ZREM', queue, 'x'}, {'ZCARD', queue}, {'EXISTS', queue}, {'MEMORY', 'USAGE', queue}, {'ZRANGE', queue, '0', '1'}, {'ZRANK', queue, 'x'}, {'ZSCORE', queue, 'x'},
   {s .. 'PUBLISH', channel, ''}, {'PUBSUB', (s == '' and '' or 'SHARD') .. 'NUMSUB', channel},
   {s .. 'SUBSCRIBE', channel}, {'PING'}, {'SCAN', '0'},
 }) do

@@ -22,7 +22,7 @@ local mine, gone, tolerant, pushed = fresh, id, true, nil
 
 -- include part/last_arrival.lua
 local score = string.format('%.0f', math.max(us, last_arrival + 1))
-local known, last = redis.call('PTTL', fence), string.match(redis.call('GET', fence) or '', '^(%d+) ')
+local known, last = redis.call('PTTL', fence), string.match(redis.call('GETRANGE', fence, '0', '{{text_end}}'), '^(%d+) ')
 
 redis.call('PEXPIRE', lock, left) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', lock, value, 'PX', left)

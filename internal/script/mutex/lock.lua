@@ -9,11 +9,17 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 
-local holder = redis.pcall('GET', lock)
+local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
 if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
-local waiting = redis.call('ZCARD', queue)
+local waiting = 0
+if holder ~= '' or redis.call('EXISTS', lock, queue) > 0 then -- most often one call shows that the name is free and not wanted
+  if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
+  waiting = redis.call('ZCARD', queue)
+else
+  holder = false
+end
 local token_now, newest_token, pushed, base, room, size, top
 if not holder or holder == id then
   -- include part/read_fence.lua

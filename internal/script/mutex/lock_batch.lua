@@ -8,21 +8,20 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local token_now, n = {{tokens_per_us}} * us, #KEYS / 3
 
-local found = redis.call('MGET', unpack(KEYS, 1, 2 * n)) -- it skips another type, which NX and EXISTS do not
 local waited = redis.call('EXISTS', unpack(KEYS, 2 * n + 1, 3 * n)) > 0
 
 local answers, ended = {}, {}
 local of, last, px, granted -- the same for most: their fence is behind the clock
 for i = 1, n do
   local lock, fence, id, ttl = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i]
-  local holder, stored = found[2 * i - 1], found[2 * i]
   answers[i] = 'again'
   if waited and redis.call('EXISTS', KEYS[2 * n + i]) > 0 then -- it has waiters
   elseif ttl == '' then
-    if holder == id then ended[#ended + 1], answers[i] = lock, 'released' end
-  elseif not holder then
-    if not stored and redis.call('EXISTS', fence) == 0 then stored = '0' end
-    local newest_token = stored and (string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$'))) -- see part/read_fence.lua
+    if redis.pcall('GETRANGE', lock, '0', '{{text_end}}') == id then ended[#ended + 1], answers[i] = lock, 'released' end
+  else
+    local stored = redis.pcall('GETRANGE', fence, '0', '{{text_end}}')
+    if type(stored) == 'table' then stored = 'another type' elseif stored == '' then stored = '0' end
+    local newest_token = string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '') -- see part/read_fence.lua
     if newest_token and newest_token < {{max_token}} - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then

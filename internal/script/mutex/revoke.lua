@@ -5,9 +5,9 @@
 redis.call('TIME')
 local lock, revocation = KEYS[1], KEYS[2]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
-local holder = redis.call('GET', lock)
+local holder = redis.call('GETRANGE', lock, '0', '{{text_end}}')
 if holder ~= id then
-  return {'not held', holder or '', 0}
+  return {'not held', holder, 0}
 end
 -- include part/notify.lua
 -- A holder that is not renewed may ask later than a ttl from now.

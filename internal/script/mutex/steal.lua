@@ -7,10 +7,10 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, suffix, word = ARGV[1], ARGV[2], 'stolen ' .. ARGV[1] .. '|' .. ARGV[3]
 
-local holder = redis.call('GET', lock)
+local holder = redis.call('GETRANGE', lock, '0', '{{text_end}}')
 if holder ~= id then
-  if redis.call('GET', revocation) == word then return {'taken', ''} end -- it has run before
-  return {'not held', holder or '', us}
+  if redis.call('GETRANGE', revocation, '0', '{{text_end}}') == word then return {'taken', ''} end -- it has run before
+  return {'not held', holder, us}
 end
 local waiting = redis.call('ZCARD', queue)
 local token_now, newest_token, pushed, base, room, size, top

@@ -6,7 +6,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, once, token = KEYS[1], KEYS[2], ARGV[1]
 
-local record = redis.call('GET', once) or ''
+local record = redis.call('GETRANGE', once, '0', '{{text_end}}')
 local stored = record
 -- include part/refuse_version.lua
 if string.find(record, '^%d+%.%d+%.%d+%.') then return {'scheduled', us} end

@@ -7,7 +7,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local once, token = KEYS[2], ARGV[1]
 
-local record = redis.call('GET', once) or ''
+local record = redis.call('GETRANGE', once, '0', '{{text_end}}')
 local whose, began, ended, tick, plan, owner, _
 if ARGV[4] then
   _, began, ended, tick, plan, whose, owner = string.match(record, '^(%d+)%.(%d+)%.(%d+)%.(%d+)(%.%d+%.%d+%.(%w+))|([^|]*)|')

@@ -8,12 +8,12 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, once, every, phase = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 if not every then
-  local stored = redis.call('GET', once)
+  local stored = redis.call('GETRANGE', once, '0', '{{text_end}}')
   -- include part/refuse_version.lua
-  return {'once', us, redis.call('GET', lock) or '', redis.call('PTTL', lock), stored or ''}
+  return {'once', us, redis.call('GETRANGE', lock, '0', '{{text_end}}'), redis.call('PTTL', lock), stored}
 end
-local held = redis.pcall('GET', lock)
-if not held or type(held) == 'table' then held = '' end -- once_lock answers which kind it is
+local held = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
+if type(held) == 'table' then held = '' end -- once_lock answers which kind it is
 local stored = held
 -- include part/refuse_version.lua
 -- include part/nearest_tick.lua

@@ -9,10 +9,11 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, once = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, suffix, every, phase = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local holder = redis.pcall('GET', lock)
+local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
 if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
+if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
 -- include part/nearest_tick.lua
 local ours = run == ARGV[6] -- it has begun, but its answer was lost
 if holder ~= id and not (ours and ended == '0') and (ours or verdict ~= 'due' or tick ~= tonumber(ARGV[5])) then

@@ -5,11 +5,12 @@
 -- ARGV id, token, then the user's
 do
   local lock, written, token = KEYS[1], KEYS[2], ARGV[2]
-  local holder = redis.call('GET', lock)
+  local holder = redis.call('GETRANGE', lock, '0', '{{text_end}}')
   if holder ~= ARGV[1] then
-    return redis.error_reply(holder and 'HOLDFAST lost: taken' or 'HOLDFAST lost: gone')
+    return redis.error_reply(redis.call('EXISTS', lock) > 0 and 'HOLDFAST lost: taken' or 'HOLDFAST lost: gone')
   end
-  local stored = redis.call('GET', written) or '0'
+  local stored = redis.call('GETRANGE', written, '0', '{{text_end}}')
+  if stored == '' then stored = '0' end
   if not string.find(stored, '^%d+$') or tonumber(stored) >= {{max_token}} then
     return redis.error_reply('HOLDFAST the key ' .. written .. ' holds no token')
   end

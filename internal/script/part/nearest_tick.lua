@@ -3,7 +3,7 @@
 -- needs: lock, once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
 -- gives: record; run, whose record it is, and ended, when that did ('0': it has not); every, phase and
 --   tick (in us) as numbers; verdict, which is 'due', 'begun' or 'another' (schedule)
-local record = redis.call('GET', once) or ''
+local record = redis.call('GETRANGE', once, '0', '{{text_end}}')
 local stored = record
 -- include part/refuse_version.lua
 local ended, newest, period, offset, run = string.match(record, '^%d+%.%d+%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%w+)|')

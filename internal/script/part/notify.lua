@@ -5,12 +5,13 @@
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= {{text_end}} then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -20,7 +21,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, {{text_end}}), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -31,8 +32,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > {{text_end}}
+  id = string.sub(id, 1, {{text_end}})
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'

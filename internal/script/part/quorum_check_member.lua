@@ -3,7 +3,7 @@
 -- that includes it writes marked.
 -- needs: marker, us, quorum   gives: run, restarted, marked, till
 -- include part/quorum_run_id.lua
-local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', marker, '0', '{{text_end}}'), '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
 local restarted = run_before ~= run or till > us + {{quorum_ttl_us}} -- no node refuses votes for longer: the clock was set back

@@ -5,7 +5,8 @@
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = {{tokens_per_us}} * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '{{text_end}}')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')

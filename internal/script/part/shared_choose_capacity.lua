@@ -2,7 +2,7 @@
 -- a semaphore, else the request's. Writes nothing. Straight code.
 -- needs: seen of shared_read_state.lua, size_key (or nil), capacity, which it sets
 -- gives: differs, what stands before an answer if another size than the request's counts
-local stored, differs = tonumber(seen[2] or size_key and redis.call('GET', size_key) or ''), ''
+local stored, differs = tonumber(seen[2] or size_key and redis.call('GETRANGE', size_key, '0', '{{text_end}}') or ''), ''
 if stored and stored >= 1 and stored <= {{max_size}} and stored ~= capacity then
   capacity = stored
   differs = string.format('sized %.0f ', capacity)

@@ -1,5 +1,5 @@
 -- shared_expiries: finds when the holders' time ends. A function; it writes nothing.
--- needs: holders, and shared_read_state.lua
+-- needs: holders, us, and shared_read_state.lua
 
 -- expiries finds, among the holders without the id leaving, the one whose time ends
 -- first, when that is, and when the last one's ends; nil, nil, 0 if there are none. It
@@ -12,7 +12,7 @@ local function expiries(leaving)
       for _, v in ipairs(redis.call('ZRANGE', holders, from + math.max(n - 2, 2), from + n - 1, 'WITHSCORES')) do edge[#edge + 1] = v end
     end
     for i = 1, #edge, 2 do
-      local expires = expiry_of(edge[i + 1])
+      local expires = math.min(expiry_of(edge[i + 1]), us + 1000 * {{longest_pttl_ms}}) -- another program sets any score, also inf
       if edge[i] ~= leaving then
         if expires > latest then latest = expires end
         if not soonest or expires < soonest then first, soonest = edge[i], expires end

@@ -1,7 +1,7 @@
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 

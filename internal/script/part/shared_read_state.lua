@@ -6,7 +6,7 @@
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
-  local value = redis.call('GET', lock)
+  local value = redis.call('GETRANGE', lock, '0', '{{text_end}}')
   if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
@@ -17,6 +17,9 @@ elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
   return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program')
 elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
+end
+for i = 1, 4 do
+  if seen[i] and #seen[i] > {{text_end}} then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
 end
 -- An id whose time is over by the clock holds no more, removed or not.
 local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')

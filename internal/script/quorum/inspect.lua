@@ -6,7 +6,7 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 -- include part/quorum_run_id.lua
-local run_before, till, mark = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', KEYS[1], '0', '{{text_end}}'), '^(%x+):(%d+):(.+)$')
 local persistence = redis.pcall('INFO', 'persistence')
 local aof = type(persistence) == 'string' and string.match(persistence, 'aof_enabled:(%d)') or '0'
 return {'node', us, run, string.match(info, 'uptime_in_seconds:(%d+)') or '0', aof,

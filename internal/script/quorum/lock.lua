@@ -9,7 +9,8 @@ local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
 local id, proposed, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_check_member.lua
 
-local holder = redis.call('GET', lock)
+local holder = redis.call('GETRANGE', lock, '0', '{{text_end}}')
+if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
 if holder then
   local stored = holder
   -- include part/refuse_version.lua
@@ -29,8 +30,8 @@ if holder then
   if whose == id then return {'granted', token, {{token_block}}, us, run} end
   local wanted, comes, me = KEYS[4], tonumber(ARGV[4]), string.match(id, '^[^.]*')
   if comes > 0 then
-    local by = redis.pcall('GET', wanted)
-    local several = type(by) == 'string' and by ~= me
+    local by = redis.pcall('GETRANGE', wanted, '0', '{{text_end}}')
+    local several = type(by) == 'string' and by ~= '' and by ~= me
     redis.pcall('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted))) -- full memory refuses it
   end
   return {'held', holder, redis.call('PTTL', lock), 0, us, '', run}

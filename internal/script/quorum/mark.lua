@@ -8,8 +8,8 @@ local us = t[1] * 1000000 + t[2]
 local marker, quorum = KEYS[1], ARGV[1]
 -- include part/quorum_run_id.lua
 
-local present = redis.call('GET', marker)
-local mark = present and (string.match(present, '^%x+:%d+:(.+)$') or '?') or ''
+local present = redis.call('GETRANGE', marker, '0', '{{text_end}}')
+local mark = present ~= '' and (string.match(present, '^%x+:%d+:(.+)$') or '?') or ''
 if mark == quorum then return {'marked', mark, us, run} end
 for i = 3, #ARGV do
   if ARGV[i] == mark then

@@ -15,7 +15,7 @@ local back, left = tonumber(ARGV[2]), -2
 if back and not string.find(holder or '', '^v%d+|') then -- nothing is noted behind another version
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')
   left = redis.call('PTTL', wanted)
-  if left > 0 and redis.pcall('GET', wanted) == me then
+  if left > 0 and redis.pcall('GETRANGE', wanted, '0', '{{text_end}}') == me then
     left = -2
   elseif left > 0 then
     redis.pcall('SET', wanted, me, 'PX', math.min(left, {{max_come_back_ms}}) + back) -- full memory refuses it

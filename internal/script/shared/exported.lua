@@ -11,11 +11,12 @@ local LIGHT = {{light_us}} -- see part/shared_ids.lua; an id above it stays ther
 local score = redis.call('ZSCORE', holders, id)
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
-local kind = redis.pcall('HMGET', lock, 'kind')
-local ending, reason = string.match(redis.call('GET', KEYS[5]) or '', '^(%a+)|(.*)$')
-if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+local ending, reason = string.match(redis.call('GETRANGE', KEYS[5], '0', '{{text_end}}'), '^(%a+)|(.*)$')
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
-if kind.err or not expires or expires <= us then return {'lost', kind.err and redis.call('GET', lock) or '', us} end
+if no_hash or not expires or expires <= us then return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '{{text_end}}') or '', us} end
 if ending == 'revoked' then return {'revoked', reason} end -- not prolonged: the caller need not be the worker that stops
 local left = math.floor((expires - us) / 1000)
 local waiting = redis.call('ZCARD', queue)

@@ -23,18 +23,19 @@ end
 local LIGHT = {{light_us}} -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
-local kind = redis.pcall('HMGET', lock, 'kind')
-local ending, reason = string.match(KEYS[5] and redis.call('GET', KEYS[5]) or '', '^(%a+)|(.*)$')
-if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+local ending, reason = string.match(KEYS[5] and redis.call('GETRANGE', KEYS[5], '0', '{{text_end}}') or '', '^(%a+)|(.*)$')
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
-if kind.err or not expires or expires <= us then
+if no_hash or not expires or expires <= us then
   if expires then redis.call('ZREM', holders, former or id) end -- it learns that it is over
-  if not kind.err and (kind[1] or redis.call('PTTL', lock) == -2)
+  if not no_hash and (kind > 0 or redis.call('PTTL', lock) == -2)
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
     redis.call('UNLINK', lock, holders) -- no holder is left
   end
-  return {'lost', kind.err and redis.call('GET', lock) or '', us}
+  return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '{{text_end}}') or '', us}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
 local token_now, newest_token, pushed, base, room, size, top

@@ -8,10 +8,11 @@ local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
 local queue -- part/notify_front.lua names it
 -- include part/shared_ids.lua
-local is = redis.pcall('HMGET', lock, 'kind')
-if is.err and not string.find(is.err, 'WRONGTYPE', 1, true) then return is end
-if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
-  return {'not held', is.err and redis.call('GET', lock) or '', us}
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
+if no_hash or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
+  return {'not held', no_hash and redis.call('GETRANGE', lock, '0', '{{text_end}}') or '', us}
 end
 -- include part/shared_notify.lua
 local ttl = ttl_of(id)

@@ -12,7 +12,7 @@ local id, suffix, word, size_key = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -
 local kind = kind_of(id)
 -- include part/shared_read_state.lua
 local held = not foreign and not other and expiry_of(redis.call('ZSCORE', holders, id)) > us
-if not held and redis.call('GET', revocation) ~= word then return {'not held', foreign or '', us} end
+if not held and redis.call('GETRANGE', revocation, '0', '{{text_end}}') ~= word then return {'not held', foreign or '', us} end
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/shared_notify.lua

@@ -31,6 +31,8 @@ const (
 	quorum = "lab/1/3-0123456789"
 	id     = "c.N.60000|o"
 	shared = "c.N.60000.s1|o"
+
+	inBatch = "b1{N} bf1{N} b2{N} bf2{N} b3{N} bf3{N} b4{N} bf4{N} bq1{N} bq2{N} bq3{N} bq4{N}"
 )
 
 // step is one script. In keys and arguments, N is the number of the name.
@@ -52,6 +54,8 @@ var steps = []step{
 	{script.QuorumRenew, "ql{N} qf{N} marker", []string{id, "1", quorum}},
 	{script.QuorumUnlock, "ql{N} w{N}", []string{id}},
 	{script.JournalWrite, "stream sums counted", []string{"1000", "60000", "w", "N", "1", "2", "3", "granted", "name", "o", "7", ""}},
+	{script.LockBatch, inBatch, []string{id, "60000", id, "60000", id, "60000", id, "60000"}},
+	{script.LockBatch, inBatch, []string{id, "", id, "", id, "", id, ""}},
 	{script.Lock, "hl{N} hf{N} hq{N}", []string{id}},
 	{script.Lock, "hl{N} hf{N} hq{N}", []string{"d.N.60000|o", "wait"}}, // queued
 	{script.Unlock, "hl{N} hf{N} hq{N}", []string{id}},                  // nobody listens to the waiter

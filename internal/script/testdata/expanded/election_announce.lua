@@ -1,4 +1,4 @@
--- election_announce, SHA f56becd617b80abd7140590cee50ba327352b471, of the text behind the empty line
+-- election_announce, SHA 524410ffd7ec482fbfc3c035714b9877c7999e69, of the text behind the empty line
 
 -- election_announce: notes the term of an election's leader and its proclaimed value, and notifies the
 -- observers; or notifies them that nobody leads any more.
@@ -11,8 +11,9 @@ local us = t[1] * 1000000 + t[2]
 local lock, term = KEYS[1], KEYS[2]
 local id, token, channel, s, number, value = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
-local holder = redis.call('GET', lock)
-local noted, newest, whose = string.match(redis.call('GET', term) or '', '^(%d+) (%d+) [^|]*|(.*)$')
+local holder = redis.call('GETRANGE', lock, '0', '1023')
+if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
+local noted, newest, whose = string.match(redis.call('GETRANGE', term, '0', '1023'), '^(%d+) (%d+) [^|]*|(.*)$')
 if holder and holder ~= id then return {'announced', us, '', holder} end -- the new leader announces itself
 local same = noted == token and whose == id
 local record = token .. ' ' .. number .. ' ' .. value .. '|' .. id

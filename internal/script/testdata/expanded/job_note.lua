@@ -1,4 +1,4 @@
--- job_note, SHA b4ae129c21530432f6a8b07f8de8bfefaa4b4ae4, of the text behind the empty line
+-- job_note, SHA fe1af48a90113f678e788f80fe9066ddb254c904, of the text behind the empty line
 
 -- job_note: brings the list of jobs up to date. If it has a tenth too many it forgets those that
 -- nobody has tried for longest, so that not every note has to.
@@ -17,8 +17,12 @@ local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', '
 local number, list = '(%-?%d+) ', '([%d,]*%d) '
 local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
+local function record_of(name)
+  return redis.call('HSTRLEN', jobs, name) <= 4096 and redis.call('HGET', jobs, name)
+end
+
 local function read(record)
-  local job, values = {}, {string.match(record or '', pattern)}
+  local job, values = {}, {string.match(record and #record <= 4096 and record or '', pattern)}
   for i, field in ipairs(fields) do job[field] = values[i] or '0' end
   return job
 end
@@ -70,7 +74,7 @@ end
 for i = 3, #ARGV, #given do
   local note = {}
   for n, field in ipairs(given) do note[field] = ARGV[i + n - 1] end
-  local job = read(redis.call('HGET', jobs, note.name))
+  local job = read(record_of(note.name))
   local again = job.writer == note.writer and tonumber(job.seq) >= tonumber(note.seq)
   local older = note.what == 'started' and tonumber(note.at) <= tonumber(job.started)
   if not again and not older then
@@ -89,7 +93,8 @@ for i = 3, #ARGV, #given do
   end
 end
 redis.call('PEXPIRE', jobs, ARGV[2])
-if redis.call('HLEN', jobs) > most * 1.1 then
+local count = redis.call('HLEN', jobs)
+if count > most * 1.1 and count <= 10000 then -- more: another program filled it
   local all, ages = redis.call('HGETALL', jobs), {}
   for i = 1, #all, 2 do ages[#ages + 1] = {tonumber(read(all[i + 1]).tried), all[i]} end
   table.sort(ages, function(a, b) return a[1] < b[1] end)

@@ -1,4 +1,4 @@
--- journal_write, SHA 845d7bef722d063838377206eeaea3511aafc79d, of the text behind the empty line
+-- journal_write, SHA 04f286bc79cae7604e39907e68fca92e31b622db, of the text behind the empty line
 
 -- journal_write: appends entries to the journal, drops the oldest, and adds grants and losses to the
 -- sums of their hours. Without entries it only reads the clock.
@@ -13,7 +13,7 @@ local stream, sums, counted, keep = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local now = math.floor(us / 3600000000)
 
 local seen, added, fresh = nil, {}, false
-if #ARGV > 2 then seen = tonumber(redis.call('GET', counted) or '-1') end
+if #ARGV > 2 then seen = tonumber(redis.call('GETRANGE', counted, '0', '1023')) or -1 end
 local newest = seen
 for i = 3, #ARGV, 10 do
   local seq, of, what = tonumber(ARGV[i + 1]), math.min(math.floor(ARGV[i + 3] / 3600000000), now), ARGV[i + 5]
@@ -29,7 +29,7 @@ for i = 3, #ARGV, 10 do
   end
 end
 for of, sum in pairs(added) do
-  local n = {string.match(redis.call('HGET', sums, of) or '', '^(%d+) (%d+) (%d+) (%d+)$')}
+  local n = {string.match(redis.call('HSTRLEN', sums, of) <= 1023 and redis.call('HGET', sums, of) or '', '^(%d+) (%d+) (%d+) (%d+)$')}
   fresh = fresh or not n[1]
   sum[5] = string.format('%.0f %.0f %.0f %.0f', (n[1] or 0) + sum[1], (n[2] or 0) + sum[2], (n[3] or 0) + sum[3], math.max(n[4] or 0, sum[4]))
 end
@@ -46,7 +46,7 @@ if newest ~= seen then
 end
 if fresh then -- a new hour
   redis.call('PEXPIRE', sums, 691200000)
-  local all = redis.call('HGETALL', sums)
+  local all = redis.call('HLEN', sums) <= 10000 and redis.call('HGETALL', sums) or {} -- more: another program filled it
   for i = 1, #all, 2 do
     local of = tonumber(all[i])
     if not of or of <= now - 192 or of > now + 1 then redis.call('HDEL', sums, all[i]) end -- a clock may have run ahead

@@ -1,4 +1,4 @@
--- multi_lock, SHA 223b636000d05b55cdb177384dbf01e54b0e0783, of the text behind the empty line
+-- multi_lock, SHA 0315829fbc023f520b2cd38894224cc8c3e15b50, of the text behind the empty line
 
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
@@ -12,13 +12,30 @@ local n = #KEYS / 3
 local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
-  local holder = redis.pcall('GET', lock)
+  local holder = redis.pcall('GETRANGE', lock, '0', '1023')
   if type(holder) == 'table' then
-    local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
-    if is.err or not is[1] then return holder end
-    return {'not all', i, 'other kind', is[1], is[2] or 0}
+    local function answer()
+-- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
+-- with the error that said so.
+-- needs: lock, holder
+local kind, capacity = redis.pcall('HSTRLEN', lock, 'kind'), redis.pcall('HSTRLEN', lock, 'capacity')
+if type(kind) == 'table' or type(capacity) == 'table' or math.max(kind, capacity) > 1023 then return holder end
+local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
+if is.err or not is[1] then return holder end
+return {'other kind', is[1], is[2] or 0}
+    end
+    local said = answer()
+    if said.err then return said end
+    return {'not all', i, unpack(said)}
   end
-  ours[i], waiting[i] = holder == id, redis.call('ZCARD', queue)
+  waiting[i] = 0
+  if holder ~= '' or redis.call('EXISTS', lock, queue) > 0 then -- see mutex/lock.lua
+    if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
+    waiting[i] = redis.call('ZCARD', queue)
+  else
+    holder = false
+  end
+  ours[i] = holder == id
   if holder and not ours[i] then
     return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
   end
@@ -31,7 +48,8 @@ for i = 1, n do
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -41,7 +59,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

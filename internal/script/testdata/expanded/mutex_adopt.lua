@@ -1,4 +1,4 @@
--- adopt, SHA e25c893e035a1bc2483d74b977e0f89b3b4b068a, of the text behind the empty line
+-- adopt, SHA 6bc3107df045023b3ac8df5d535ab9805b7a43ff, of the text behind the empty line
 
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS lock fence queue revocation
@@ -11,19 +11,22 @@ local mine = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if holder ~= mine then
   local id, ending, reason = ARGV[2], nil, nil
 -- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
 -- needs: revocation, id, and these declared, which it sets
 -- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
-local mark = redis.call('GET', revocation)
-if mark then
+local mark = redis.call('GETRANGE', revocation, '0', '1023')
+if mark ~= '' then
   local word, whose = string.match(mark, '^(%a+) (.*)$')
   if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
     ending, reason = word, string.sub(whose, #id + 2)
@@ -38,7 +41,7 @@ local stored = waiting > 0 and redis.call('ZRANGE', queue, '-1', '-1')[1] or nil
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
@@ -48,7 +51,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -58,7 +62,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

@@ -1,4 +1,4 @@
--- cancel, SHA 3378f333c6108ee605d2289b66c0fa6c1fa1c7d6, of the text behind the empty line
+-- cancel, SHA f802054a42e2ca011eeb4d9caefe81c78789f0cc, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -9,15 +9,15 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix = ARGV[1], ARGV[2]
 
-local holder = redis.pcall('GET', lock)
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then -- a lock of a shared kind: no place in its queue is ours
-  local is = redis.pcall('HMGET', lock, 'kind')
-  if is.err or not is[1] then return holder end
+  local kind = redis.pcall('HSTRLEN', lock, 'kind')
+  if type(kind) == 'table' or kind == 0 then return holder end
   redis.call('ZREM', queue, id)
   return {'cancelled', us, ''}
 end
 local rank = redis.call('ZRANK', queue, id)
-local free = not holder or holder == id
+local free = holder == id or holder == '' and redis.call('EXISTS', lock) == 0
 -- notify: finds which clients listen, and notifies them. Functions, so it is included behind
 -- the uncontended path.
 -- needs: lock, suffix   gives: refused, channel, listeners, lives, publish
@@ -25,12 +25,13 @@ local free = not holder or holder == id
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= 1023 then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -40,7 +41,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, 1023), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -51,8 +52,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > 1023
+  id = string.sub(id, 1, 1023)
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -98,7 +102,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -108,7 +113,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

@@ -1,4 +1,4 @@
--- cooldown, SHA 0857bb4fe3d072ee45299e32b18357a41f92a017, of the text behind the empty line
+-- cooldown, SHA 2a8cd45949f6a2525500e9ad3e7dd647027b5122, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -13,11 +13,14 @@ local value = 'cooldown|' .. ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if holder ~= id then
   redis.call('ZREM', queue, id)
@@ -31,12 +34,13 @@ end
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= 1023 then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -46,7 +50,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, 1023), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -57,8 +61,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > 1023
+  id = string.sub(id, 1, 1023)
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -167,12 +174,12 @@ local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WIT
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
 local score = string.format('%.0f', math.max(us, last_arrival + 1))
-local known, last = redis.call('PTTL', fence), string.match(redis.call('GET', fence) or '', '^(%d+) ')
+local known, last = redis.call('PTTL', fence), string.match(redis.call('GETRANGE', fence, '0', '1023'), '^(%d+) ')
 
 redis.call('PEXPIRE', lock, left) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', lock, value, 'PX', left)

@@ -1,4 +1,4 @@
--- held, SHA 5e521758d83c10d43bab5e1ae127549154f076b1, of the text behind the empty line
+-- held, SHA 59bb11d2e453e5aeee27b1d38b365d69ae7d7a32, of the text behind the empty line
 
 -- held: reports whether a tenure still has the name, and for how long. Writes nothing.
 -- KEYS lock revocation, or lock alone
@@ -10,18 +10,21 @@ local id = ARGV[1]
 local ending, reason
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if revocation then
 -- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
 -- needs: revocation, id, and these declared, which it sets
 -- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
-local mark = redis.call('GET', revocation)
-if mark then
+local mark = redis.call('GETRANGE', revocation, '0', '1023')
+if mark ~= '' then
   local word, whose = string.match(mark, '^(%a+) (.*)$')
   if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
     ending, reason = word, string.sub(whose, #id + 2)

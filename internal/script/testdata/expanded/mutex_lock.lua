@@ -1,4 +1,4 @@
--- lock, SHA 55a662b4762981ab9890c722a622283032b3f710, of the text behind the empty line
+-- lock, SHA f5741635563c64f524892c136bfc50ac7223bcdc, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
@@ -11,16 +11,24 @@ local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 
-local holder = redis.pcall('GET', lock)
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
 -- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
 -- with the error that said so.
 -- needs: lock, holder
+local kind, capacity = redis.pcall('HSTRLEN', lock, 'kind'), redis.pcall('HSTRLEN', lock, 'capacity')
+if type(kind) == 'table' or type(capacity) == 'table' or math.max(kind, capacity) > 1023 then return holder end
 local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
 if is.err or not is[1] then return holder end
 return {'other kind', is[1], is[2] or 0}
 end
-local waiting = redis.call('ZCARD', queue)
+local waiting = 0
+if holder ~= '' or redis.call('EXISTS', lock, queue) > 0 then -- most often one call shows that the name is free and not wanted
+  if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
+  waiting = redis.call('ZCARD', queue)
+else
+  holder = false
+end
 local token_now, newest_token, pushed, base, room, size, top
 if not holder or holder == id then
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
@@ -30,7 +38,8 @@ if not holder or holder == id then
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -40,7 +49,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -88,12 +97,13 @@ end
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= 1023 then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -103,7 +113,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, 1023), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -114,8 +124,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > 1023
+  id = string.sub(id, 1, 1023)
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -238,7 +251,7 @@ local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WIT
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end

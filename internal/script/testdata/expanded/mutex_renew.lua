@@ -1,4 +1,4 @@
--- renew, SHA bbf9c5f41176684cb1abddb13ce878f8feeae3f5, of the text behind the empty line
+-- renew, SHA 18874e7cf6b461a44945908e56371cd586a49cf1, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -11,19 +11,22 @@ local id = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 local waiting, ending, reason = 0, nil, nil
 if holder ~= id or redis.call('EXISTS', queue, revocation) > 0 then -- most often one call shows that there are no waiters and no revocation
 -- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
 -- needs: revocation, id, and these declared, which it sets
 -- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
-local mark = redis.call('GET', revocation)
-if mark then
+local mark = redis.call('GETRANGE', revocation, '0', '1023')
+if mark ~= '' then
   local word, whose = string.match(mark, '^(%a+) (.*)$')
   if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
     ending, reason = word, string.sub(whose, #id + 2)
@@ -52,7 +55,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -62,7 +66,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

@@ -1,4 +1,4 @@
--- renew_key_only, SHA c5b6fb465a49ba37cf70e0be9955bfefe9bde9cf, of the text behind the empty line
+-- renew_key_only, SHA f1df69febb36e03bc4e01ad54ff464e6821887d8, of the text behind the empty line
 
 -- renew_key_only: renew of the lock key alone, for when the keys of a name can't be reached together.
 -- It reserves no tokens and does not see the waiters.
@@ -11,11 +11,14 @@ local lock = KEYS[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if holder ~= ARGV[1] then
   return {'lost', holder or '', us}

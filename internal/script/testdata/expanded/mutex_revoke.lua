@@ -1,4 +1,4 @@
--- revoke, SHA 5c39929076ffa1b04a41b6c457c73d9f9b6214cf, of the text behind the empty line
+-- revoke, SHA 2a10dca3614a470c45379896f4f4b76815a64206, of the text behind the empty line
 
 -- revoke: asks the holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock revocation
@@ -7,9 +7,9 @@
 redis.call('TIME')
 local lock, revocation = KEYS[1], KEYS[2]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
-local holder = redis.call('GET', lock)
+local holder = redis.call('GETRANGE', lock, '0', '1023')
 if holder ~= id then
-  return {'not held', holder or '', 0}
+  return {'not held', holder, 0}
 end
 -- notify: finds which clients listen, and notifies them. Functions, so it is included behind
 -- the uncontended path.
@@ -18,12 +18,13 @@ end
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= 1023 then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -33,7 +34,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, 1023), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -44,8 +45,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > 1023
+  id = string.sub(id, 1, 1023)
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'

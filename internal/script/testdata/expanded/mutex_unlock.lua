@@ -1,4 +1,4 @@
--- unlock, SHA 1facb4ce90466fddb53f32dbf0d800ee5e60930d, of the text behind the empty line
+-- unlock, SHA 16b8159e17cba512252d5e547081d7afb7250e9f, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -11,11 +11,14 @@ local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 local waiting = redis.call('ZCARD', queue)
 if holder == id and waiting == 0 and fresh == '' then
@@ -37,7 +40,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -47,7 +51,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -62,12 +66,13 @@ top = base + size - 1
 local refused = '' -- what the server said when it refused to publish
 
 -- channel is the channel of an id's client, or nil if the value is not the id of a
--- mutex tenure.
+-- mutex tenure: it has another form, is too long, or has a ttl of 0 or of more
+-- than 9 digits, which the scripts cannot use.
 local channels = {}
 local function channel(id)
-  if not channels[id] then
-    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/push:' .. client .. suffix
+  if not channels[id] and #id <= 1023 then
+    local client, ttl = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)|')
+    channels[id] = client and #ttl <= 9 and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -77,7 +82,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(string.sub(id, 1, 1023), '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -88,8 +93,11 @@ end
 -- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local long = #id > 1023
+  id = string.sub(id, 1, 1023)
   local version = string.match(id, '^v(%d+)|')
   if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  if long or string.find(id, '^[%w_-]+%.[%w_-]+%.%d+|') then return false end -- another program's: see channel
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -200,7 +208,7 @@ local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WIT
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end

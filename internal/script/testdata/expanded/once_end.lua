@@ -1,4 +1,4 @@
--- once_end, SHA 2bb02de3d1df625d4e6095fad0e2f7eccaa2e1a8, of the text behind the empty line
+-- once_end, SHA 4702edee9ed589dbd1f5612813088f8e808151e8, of the text behind the empty line
 
 -- once_end: notes how a run ended, if it is still the newest and has not ended yet.
 -- KEYS lock once
@@ -9,7 +9,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local once, token = KEYS[2], ARGV[1]
 
-local record = redis.call('GET', once) or ''
+local record = redis.call('GETRANGE', once, '0', '1023')
 local whose, began, ended, tick, plan, owner, _
 if ARGV[4] then
   _, began, ended, tick, plan, whose, owner = string.match(record, '^(%d+)%.(%d+)%.(%d+)%.(%d+)(%.%d+%.%d+%.(%w+))|([^|]*)|')

@@ -1,4 +1,4 @@
--- quorum_held, SHA 428962da63af88b822292b2e46de7f74a51798cb, of the text behind the empty line
+-- quorum_held, SHA 4067c1acc319ac6536f1ca91453c31bf4f1d236c, of the text behind the empty line
 
 -- quorum_held: reports whether a tenure still has the name on one node, and for how long. Writes
 -- nothing.
@@ -21,7 +21,7 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 if not run then
   return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
 end
-local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', marker, '0', '1023'), '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
 local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
@@ -30,11 +30,14 @@ local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if not holder or string.match(holder, '^(.*):%d+$') ~= id then return {'lost', holder or '', us, run} end
 return {'ours', redis.call('PTTL', lock), run}

@@ -1,4 +1,4 @@
--- quorum_inspect, SHA 38379a347b943ea8aa41249227866af32b51070f, of the text behind the empty line
+-- quorum_inspect, SHA 26f904658bc82c7963beac0073b501d2f02e2297, of the text behind the empty line
 
 -- quorum_inspect: reads what a server says about its part in a quorum. Writes nothing.
 -- KEYS marker
@@ -15,7 +15,7 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 if not run then
   return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
 end
-local run_before, till, mark = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', KEYS[1], '0', '1023'), '^(%x+):(%d+):(.+)$')
 local persistence = redis.pcall('INFO', 'persistence')
 local aof = type(persistence) == 'string' and string.match(persistence, 'aof_enabled:(%d)') or '0'
 return {'node', us, run, string.match(info, 'uptime_in_seconds:(%d+)') or '0', aof,

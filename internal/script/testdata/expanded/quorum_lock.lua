@@ -1,4 +1,4 @@
--- quorum_lock, SHA 202ffc9a5782d5719239ff6e6466727f8ba15eda, of the text behind the empty line
+-- quorum_lock, SHA 6eec45ddb06c5b0d859d2c18107077c63404bf18, of the text behind the empty line
 
 -- quorum_lock: asks one node for its vote for an id.
 -- KEYS lock fence marker wanted
@@ -21,20 +21,21 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 if not run then
   return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
 end
-local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', marker, '0', '1023'), '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
 local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
 if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
-local holder = redis.call('GET', lock)
+local holder = redis.call('GETRANGE', lock, '0', '1023')
+if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end
 if holder then
   local stored = holder
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
@@ -44,13 +45,14 @@ end
 -- quorum_read_fence: reads the fence key of a node.
 -- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
-local newest_token = redis.call('GET', fence) or '0'
+local newest_token = redis.call('GETRANGE', fence, '0', '1023')
+if newest_token == '' then newest_token = '0' end
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   local stored = newest_token
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -65,8 +67,8 @@ if holder then
   if whose == id then return {'granted', token, 64, us, run} end
   local wanted, comes, me = KEYS[4], tonumber(ARGV[4]), string.match(id, '^[^.]*')
   if comes > 0 then
-    local by = redis.pcall('GET', wanted)
-    local several = type(by) == 'string' and by ~= me
+    local by = redis.pcall('GETRANGE', wanted, '0', '1023')
+    local several = type(by) == 'string' and by ~= '' and by ~= me
     redis.pcall('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted))) -- full memory refuses it
   end
   return {'held', holder, redis.call('PTTL', lock), 0, us, '', run}

@@ -1,4 +1,4 @@
--- quorum_mark, SHA b81d21a01f1b795c54f689f0f7190d928e668ffb, of the text behind the empty line
+-- quorum_mark, SHA 0a6997390cec4869201c5f76d5f521eb50cde847, of the text behind the empty line
 
 -- quorum_mark: makes a server a node of a quorum, or of none any more. Only quorum init and quorum
 -- replace send it.
@@ -17,8 +17,8 @@ if not run then
   return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
 end
 
-local present = redis.call('GET', marker)
-local mark = present and (string.match(present, '^%x+:%d+:(.+)$') or '?') or ''
+local present = redis.call('GETRANGE', marker, '0', '1023')
+local mark = present ~= '' and (string.match(present, '^%x+:%d+:(.+)$') or '?') or ''
 if mark == quorum then return {'marked', mark, us, run} end
 for i = 3, #ARGV do
   if ARGV[i] == mark then

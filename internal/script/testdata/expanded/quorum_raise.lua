@@ -1,4 +1,4 @@
--- quorum_raise, SHA 7e686e5ed0629f3697375e4e9484a59fabbd391a, of the text behind the empty line
+-- quorum_raise, SHA a66336be872c67cfc18a0f44fb3283b70f1f21ef, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -20,11 +20,14 @@ end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 if holder ~= id .. ':' .. given then
   return {'lost', holder or '', us, run}
@@ -32,13 +35,14 @@ end
 -- quorum_read_fence: reads the fence key of a node.
 -- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
-local newest_token = redis.call('GET', fence) or '0'
+local newest_token = redis.call('GETRANGE', fence, '0', '1023')
+if newest_token == '' then newest_token = '0' end
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   local stored = newest_token
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

@@ -1,4 +1,4 @@
--- quorum_repair, SHA 52de08d45a7b5587121468cec8447fda42a1c735, of the text behind the empty line
+-- quorum_repair, SHA 5d2b935cdf16bf9489130de2fde7da562b6d1d4c, of the text behind the empty line
 
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
 -- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
@@ -21,7 +21,7 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 if not run then
   return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
 end
-local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+local run_before, till, mark = string.match(redis.call('GETRANGE', marker, '0', '1023'), '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
 local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
@@ -30,22 +30,26 @@ local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 -- quorum_read_fence: reads the fence key of a node.
 -- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
-local newest_token = redis.call('GET', fence) or '0'
+local newest_token = redis.call('GETRANGE', fence, '0', '1023')
+if newest_token == '' then newest_token = '0' end
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   local stored = newest_token
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

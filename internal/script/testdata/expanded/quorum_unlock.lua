@@ -1,4 +1,4 @@
--- quorum_unlock, SHA 8cc5cb23c2c53f04bd0f8628b5a1744a3615e63a, of the text behind the empty line
+-- quorum_unlock, SHA 41c49139169bf9e6ef5d39508174d32aef34cdab, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -19,11 +19,14 @@ end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
-local holder = redis.pcall('GET', lock)
+-- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
+--   it is no string, false if there is none
+local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
+elseif holder == '' and redis.call('EXISTS', lock) == 0 then
+  holder = false
 end
 local held = holder and string.match(holder, '^(.*):%d+$') == id
 if held then redis.call('DEL', lock) end
@@ -31,7 +34,7 @@ local back, left = tonumber(ARGV[2]), -2
 if back and not string.find(holder or '', '^v%d+|') then -- nothing is noted behind another version
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')
   left = redis.call('PTTL', wanted)
-  if left > 0 and redis.pcall('GET', wanted) == me then
+  if left > 0 and redis.pcall('GETRANGE', wanted, '0', '1023') == me then
     left = -2
   elseif left > 0 then
     redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) -- full memory refuses it

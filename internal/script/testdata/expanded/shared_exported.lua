@@ -1,4 +1,4 @@
--- shared_exported, SHA 11056f95ae633dd9e70d97452031daa8673a8f92, of the text behind the empty line
+-- shared_exported, SHA 1cf9da2bada35e2d9cf7d494d533595ee23ad77e, of the text behind the empty line
 
 -- shared_exported: reports whether an exported id still holds its part, and may prolong its time.
 -- KEYS lock fence queue holders, revocation key of id
@@ -13,11 +13,12 @@ local LIGHT = 4503599627370496 -- see part/shared_ids.lua; an id above it stays 
 local score = redis.call('ZSCORE', holders, id)
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
-local kind = redis.pcall('HMGET', lock, 'kind')
-local ending, reason = string.match(redis.call('GET', KEYS[5]) or '', '^(%a+)|(.*)$')
-if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+local ending, reason = string.match(redis.call('GETRANGE', KEYS[5], '0', '1023'), '^(%a+)|(.*)$')
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
-if kind.err or not expires or expires <= us then return {'lost', kind.err and redis.call('GET', lock) or '', us} end
+if no_hash or not expires or expires <= us then return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '1023') or '', us} end
 if ending == 'revoked' then return {'revoked', reason} end -- not prolonged: the caller need not be the worker that stops
 local left = math.floor((expires - us) / 1000)
 local waiting = redis.call('ZCARD', queue)
@@ -30,7 +31,8 @@ if ARGV[2] then
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -40,7 +42,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end

@@ -1,4 +1,4 @@
--- shared_held, SHA d890035e881393f889b4ebe03bc1c19416da8ef7, of the text behind the empty line
+-- shared_held, SHA f943e8f168be0821c997b9933ae181608eba4572, of the text behind the empty line
 
 -- shared_held: reports whether a holder still has its part, and for how long. Writes nothing.
 -- KEYS holders lock, revocation key of id; or holders alone
@@ -11,10 +11,11 @@ local holders, lock = KEYS[1], KEYS[2]
 local score = false
 for i = 1, #ARGV do score = score or redis.call('ZSCORE', holders, ARGV[i]) end
 local expires = tonumber(score or '0') % 4503599627370496 -- see part/shared_ids.lua
-local kind = lock and redis.pcall('HMGET', lock, 'kind') or {}
-local ending, reason = string.match(KEYS[3] and redis.call('GET', KEYS[3]) or '', '^(%a+)|(.*)$')
-if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+local kind = lock and redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+local ending, reason = string.match(KEYS[3] and redis.call('GETRANGE', KEYS[3], '0', '1023') or '', '^(%a+)|(.*)$')
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
-if kind.err or expires <= us then return {'lost', kind.err and redis.call('GET', lock) or '', us} end
+if no_hash or expires <= us then return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '1023') or '', us} end
 if ending == 'revoked' then return {'revoked', reason} end
 return {'ours', string.format('%.0f', math.floor((expires - us) / 1000))}

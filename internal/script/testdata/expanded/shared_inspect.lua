@@ -1,4 +1,4 @@
--- shared_inspect, SHA 346faf0be6d8bd4c15ba3abadd9f2d1423bb9ac6, of the text behind the empty line
+-- shared_inspect, SHA 621dc8fbcffc9127b02ddceddd235389acdeaa0a, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -11,8 +11,8 @@ local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local most, suffix = tonumber(ARGV[1]), ARGV[2]
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
@@ -25,7 +25,33 @@ local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
 end
+for _, field in ipairs({'kind', 'capacity', 'head', 'asked'}) do
+  if redis.call('HSTRLEN', lock, field) > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
+end
 local kind = redis.call('HMGET', lock, 'kind')[1] or ''
+do
+  local key, count, samples = holders, redis.call('ZCARD', holders), 0
+  if count > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
+-- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
+-- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
+-- A server or user that cannot tell is not asked again. Straight code.
+-- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
+if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
+  return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')
+end
+end
+do
+  local key, count, samples = queue, redis.call('ZCARD', queue), most
+-- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
+-- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
+-- A server or user that cannot tell is not asked again. Straight code.
+-- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
+if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
+  return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')
+end
+end
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
 -- gives: seen, what the lock key says: kind, capacity, head, when the head last asked, or became head; other, the kind
@@ -34,7 +60,7 @@ local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
-  local value = redis.call('GET', lock)
+  local value = redis.call('GETRANGE', lock, '0', '1023')
   if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
@@ -46,6 +72,9 @@ elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
 elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
 end
+for i = 1, 4 do
+  if seen[i] and #seen[i] > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
+end
 -- An id whose time is over by the clock holds no more, removed or not.
 local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')
 local heavy = redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT))
@@ -55,18 +84,20 @@ if light + heavy > 0 and not seen[1] and not foreign then
   local one = redis.call('ZRANGE', holders, at, at)[1]
   if kind_of(one) ~= kind then other = kind_of(one) end
 end
--- shared_count_used: adds up the parts of all holders. Writes nothing. Straight code.
+-- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
+-- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
 -- gives: used
 local used = light
+if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
+  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
 local function some(from, n) return n > 0 and redis.call('ZRANGE', holders, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
 local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
 local listed = math.min(light + heavy, most)
-local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GET', fence) or '0', '^[^ ]*'), light + heavy, redis.call('ZCARD', queue), listed}
+local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GETRANGE', fence, '0', '1023'), '^[^ ]*'), light + heavy, redis.call('ZCARD', queue), listed}
 for _ = 1, listed do -- by the end of their time, light or heavy
   local one
   if not b[j] or a[i] and expiry_of(a[i + 1]) < expiry_of(b[j + 1]) then
@@ -74,13 +105,13 @@ for _ = 1, listed do -- by the end of their time, light or heavy
   else
     one, j = {b[j], b[j + 1]}, j + 2
   end
-  answer[#answer + 1] = one[1]
-  answer[#answer + 1] = math.ceil((expiry_of(one[2]) - us) / 1000)
+  answer[#answer + 1] = string.sub(one[1], 1, 1024)
+  answer[#answer + 1] = math.min(math.ceil((expiry_of(one[2]) - us) / 1000), 4000000000000)
 end
 local waiters = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES')
 for i = 1, #waiters, 2 do
-  local client = string.match(waiters[i], '^([%w_-]+)%.')
-  answer[#answer + 1] = waiters[i]
+  local client = string.match(string.sub(waiters[i], 1, 1023), '^([%w_-]+)%.')
+  answer[#answer + 1] = string.sub(waiters[i], 1, 1024)
   answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = client and redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB',
     'holdfast/push:' .. client .. suffix)[2] or 0

@@ -1,4 +1,4 @@
--- shared_lock, SHA 6e97325e6b0a10c2841665c315a42ffb6187dcda, of the text behind the empty line
+-- shared_lock, SHA d42b462e9c2297afb129fed644466f60445de8c0, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -15,8 +15,8 @@ local id, capacity, mode, arrival, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3],
 
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
@@ -38,7 +38,7 @@ local kind, weight = kind_of(id), weight_of(id)
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
-  local value = redis.call('GET', lock)
+  local value = redis.call('GETRANGE', lock, '0', '1023')
   if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
@@ -49,6 +49,9 @@ elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
   return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program')
 elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
+end
+for i = 1, 4 do
+  if seen[i] and #seen[i] > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
 end
 -- An id whose time is over by the clock holds no more, removed or not.
 local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')
@@ -69,7 +72,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -79,7 +83,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -92,7 +96,7 @@ if other then return {'other kind', other, seen[2] or 0} end
 -- a semaphore, else the request's. Writes nothing. Straight code.
 -- needs: seen of shared_read_state.lua, size_key (or nil), capacity, which it sets
 -- gives: differs, what stands before an answer if another size than the request's counts
-local stored, differs = tonumber(seen[2] or size_key and redis.call('GET', size_key) or ''), ''
+local stored, differs = tonumber(seen[2] or size_key and redis.call('GETRANGE', size_key, '0', '1023') or ''), ''
 if stored and stored >= 1 and stored <= 1073741824 and stored ~= capacity then
   capacity = stored
   differs = string.format('sized %.0f ', capacity)
@@ -101,7 +105,7 @@ end
 local function granted(token) return string.format('%sgranted %s 1 0 %s %s', differs, token, t[1], t[2]) end
 
 -- shared_expiries: finds when the holders' time ends. A function; it writes nothing.
--- needs: holders, and shared_read_state.lua
+-- needs: holders, us, and shared_read_state.lua
 
 -- expiries finds, among the holders without the id leaving, the one whose time ends
 -- first, when that is, and when the last one's ends; nil, nil, 0 if there are none. It
@@ -114,7 +118,7 @@ local function expiries(leaving)
       for _, v in ipairs(redis.call('ZRANGE', holders, from + math.max(n - 2, 2), from + n - 1, 'WITHSCORES')) do edge[#edge + 1] = v end
     end
     for i = 1, #edge, 2 do
-      local expires = expiry_of(edge[i + 1])
+      local expires = math.min(expiry_of(edge[i + 1]), us + 1000 * 4000000000000) -- another program sets any score, also inf
       if edge[i] ~= leaving then
         if expires > latest then latest = expires end
         if not soonest or expires < soonest then first, soonest = edge[i], expires end
@@ -155,23 +159,28 @@ if weight > capacity then
   redis.call('ZREM', queue, id) -- it fitted when it was queued, and the size was changed
   return {'too many', string.format('%.0f', capacity)}
 end
--- shared_count_used: adds up the parts of all holders. Writes nothing. Straight code.
+-- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
+-- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
 -- gives: used
 local used = light
+if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
+  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
 local fits = not foreign and used + weight <= capacity
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue, shared_ids.lua   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
-  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/push:' .. client .. suffix or ''
+  if #id > 1023 then return '' end
+  local client, ttl, rest = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)([.|])')
+  if not client or #ttl > 9 or rest == '.' and (weight_of(id) or 0) < 1 then return '' end -- no id, or no script can use it
+  local to = 'holdfast/push:' .. client .. suffix
+  return to
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -180,14 +189,16 @@ local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do
     names[i] = channel(id)
-    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    local version = names[i] == '' and string.match(string.sub(id, 1, 1023), '^v(%d+)|')
     if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
 local function publish(id, message)
-  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  local to = channel(id)
+  if to == '' then return 0 end -- no id of ours
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', to, message .. id)
   if type(sent) ~= 'table' then return sent end
   refused = sent.err
   return 0
@@ -424,7 +435,7 @@ local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WIT
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end

@@ -1,4 +1,4 @@
--- shared_renew, SHA 94d2f258e2ca74fc43ceb2670d022ea559888698, of the text behind the empty line
+-- shared_renew, SHA a2af16cc124056226ab6f43299a55e270cd3144b, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
@@ -25,18 +25,19 @@ end
 local LIGHT = 4503599627370496 -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
-local kind = redis.pcall('HMGET', lock, 'kind')
-local ending, reason = string.match(KEYS[5] and redis.call('GET', KEYS[5]) or '', '^(%a+)|(.*)$')
-if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+local ending, reason = string.match(KEYS[5] and redis.call('GETRANGE', KEYS[5], '0', '1023') or '', '^(%a+)|(.*)$')
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
-if kind.err or not expires or expires <= us then
+if no_hash or not expires or expires <= us then
   if expires then redis.call('ZREM', holders, former or id) end -- it learns that it is over
-  if not kind.err and (kind[1] or redis.call('PTTL', lock) == -2)
+  if not no_hash and (kind > 0 or redis.call('PTTL', lock) == -2)
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
     redis.call('UNLINK', lock, holders) -- no holder is left
   end
-  return {'lost', kind.err and redis.call('GET', lock) or '', us}
+  return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '1023') or '', us}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
 local token_now, newest_token, pushed, base, room, size, top
@@ -48,7 +49,8 @@ if ARGV[2] then
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -58,7 +60,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -77,8 +79,8 @@ if former or clear then
 local suffix, size_key = ARGV[3], nil -- a lock stores the size
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
@@ -100,7 +102,7 @@ local kind = kind_of(id)
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
-  local value = redis.call('GET', lock)
+  local value = redis.call('GETRANGE', lock, '0', '1023')
   if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
@@ -112,6 +114,9 @@ elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
 elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
 end
+for i = 1, 4 do
+  if seen[i] and #seen[i] > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
+end
 -- An id whose time is over by the clock holds no more, removed or not.
 local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')
 local heavy = redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT))
@@ -122,13 +127,16 @@ if light + heavy > 0 and not seen[1] and not foreign then
   if kind_of(one) ~= kind then other = kind_of(one) end
 end
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue, shared_ids.lua   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
-  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/push:' .. client .. suffix or ''
+  if #id > 1023 then return '' end
+  local client, ttl, rest = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)([.|])')
+  if not client or #ttl > 9 or rest == '.' and (weight_of(id) or 0) < 1 then return '' end -- no id, or no script can use it
+  local to = 'holdfast/push:' .. client .. suffix
+  return to
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -137,14 +145,16 @@ local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do
     names[i] = channel(id)
-    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    local version = names[i] == '' and string.match(string.sub(id, 1, 1023), '^v(%d+)|')
     if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
 local function publish(id, message)
-  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  local to = channel(id)
+  if to == '' then return 0 end -- no id of ours
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', to, message .. id)
   if type(sent) ~= 'table' then return sent end
   refused = sent.err
   return 0
@@ -251,7 +261,7 @@ local function survey(mine, gone, used, capacity)
   return plan
 end
 -- shared_expiries: finds when the holders' time ends. A function; it writes nothing.
--- needs: holders, and shared_read_state.lua
+-- needs: holders, us, and shared_read_state.lua
 
 -- expiries finds, among the holders without the id leaving, the one whose time ends
 -- first, when that is, and when the last one's ends; nil, nil, 0 if there are none. It
@@ -264,7 +274,7 @@ local function expiries(leaving)
       for _, v in ipairs(redis.call('ZRANGE', holders, from + math.max(n - 2, 2), from + n - 1, 'WITHSCORES')) do edge[#edge + 1] = v end
     end
     for i = 1, #edge, 2 do
-      local expires = expiry_of(edge[i + 1])
+      local expires = math.min(expiry_of(edge[i + 1]), us + 1000 * 4000000000000) -- another program sets any score, also inf
       if edge[i] ~= leaving then
         if expires > latest then latest = expires end
         if not soonest or expires < soonest then first, soonest = edge[i], expires end
@@ -379,13 +389,15 @@ end
   end
   return token, first, left, asked
 end
--- shared_count_used: adds up the parts of all holders. Writes nothing. Straight code.
+-- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
+-- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
 -- gives: used
 local used = light
+if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
+  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
   if former then used = used - weight_of(former) + weight_of(id) end
   local plan = survey('', locked, used, tonumber(seen[2]))

@@ -1,4 +1,4 @@
--- shared_resize, SHA f90cb989e2e123e9c35651771c1e9741a2440e42, of the text behind the empty line
+-- shared_resize, SHA 9ef63afea5f89ea48a99e05ed78b0f9fa783347d, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -11,8 +11,8 @@ local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
@@ -33,7 +33,7 @@ end
 local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'asked'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
-  local value = redis.call('GET', lock)
+  local value = redis.call('GETRANGE', lock, '0', '1023')
   if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
@@ -44,6 +44,9 @@ elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
   return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program')
 elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
+end
+for i = 1, 4 do
+  if seen[i] and #seen[i] > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
 end
 -- An id whose time is over by the clock holds no more, removed or not.
 local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')
@@ -59,7 +62,7 @@ local stored = foreign
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
@@ -69,7 +72,8 @@ local token_now, newest_token, pushed, base, room, size, top
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
-local mark = redis.call('GET', fence) or '0'
+local mark = redis.call('GETRANGE', fence, '0', '1023')
+if mark == '' then mark = '0' end
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
@@ -79,7 +83,7 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.
 -- needs: lock, stored (nil or false: there is none)
-local version = string.match(stored or '', '^v(%d+)|')
+local version = string.match(string.sub(stored or '', 1, 1023), '^v(%d+)|')
 if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
@@ -88,13 +92,16 @@ room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 size = math.min(64, room)
 top = base + size - 1
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue, shared_ids.lua   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
-  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/push:' .. client .. suffix or ''
+  if #id > 1023 then return '' end
+  local client, ttl, rest = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)([.|])')
+  if not client or #ttl > 9 or rest == '.' and (weight_of(id) or 0) < 1 then return '' end -- no id, or no script can use it
+  local to = 'holdfast/push:' .. client .. suffix
+  return to
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -103,14 +110,16 @@ local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do
     names[i] = channel(id)
-    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    local version = names[i] == '' and string.match(string.sub(id, 1, 1023), '^v(%d+)|')
     if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
 local function publish(id, message)
-  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  local to = channel(id)
+  if to == '' then return 0 end -- no id of ours
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', to, message .. id)
   if type(sent) ~= 'table' then return sent end
   refused = sent.err
   return 0
@@ -211,7 +220,7 @@ local function survey(mine, gone, used, capacity)
   return plan
 end
 -- shared_expiries: finds when the holders' time ends. A function; it writes nothing.
--- needs: holders, and shared_read_state.lua
+-- needs: holders, us, and shared_read_state.lua
 
 -- expiries finds, among the holders without the id leaving, the one whose time ends
 -- first, when that is, and when the last one's ends; nil, nil, 0 if there are none. It
@@ -224,7 +233,7 @@ local function expiries(leaving)
       for _, v in ipairs(redis.call('ZRANGE', holders, from + math.max(n - 2, 2), from + n - 1, 'WITHSCORES')) do edge[#edge + 1] = v end
     end
     for i = 1, #edge, 2 do
-      local expires = expiry_of(edge[i + 1])
+      local expires = math.min(expiry_of(edge[i + 1]), us + 1000 * 4000000000000) -- another program sets any score, also inf
       if edge[i] ~= leaving then
         if expires > latest then latest = expires end
         if not soonest or expires < soonest then first, soonest = edge[i], expires end
@@ -340,13 +349,15 @@ end
   return token, first, left, asked
 end
 
--- shared_count_used: adds up the parts of all holders. Writes nothing. Straight code.
+-- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
+-- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
 -- gives: used
 local used = light
+if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
+  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
 local plan = not foreign and survey('', '', used, capacity)
 if plan and plan.other then return {'other kind', plan.other, 0} end

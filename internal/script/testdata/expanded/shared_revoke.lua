@@ -1,4 +1,4 @@
--- shared_revoke, SHA 1b16fad8e77d581f3f4a1ffa03a3d382a2ce2898, of the text behind the empty line
+-- shared_revoke, SHA d0b0f189bd07e0e014c6de4997191e60c1f801fb, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -11,8 +11,8 @@ local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
 local queue -- part/notify_front.lua names it
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
-local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
-local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
@@ -25,19 +25,23 @@ local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
 end
-local is = redis.pcall('HMGET', lock, 'kind')
-if is.err and not string.find(is.err, 'WRONGTYPE', 1, true) then return is end
-if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
-  return {'not held', is.err and redis.call('GET', lock) or '', us}
+local kind = redis.pcall('HSTRLEN', lock, 'kind')
+local no_hash = type(kind) == 'table' and kind.err
+if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
+if no_hash or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
+  return {'not held', no_hash and redis.call('GETRANGE', lock, '0', '1023') or '', us}
 end
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue, shared_ids.lua   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
-  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/push:' .. client .. suffix or ''
+  if #id > 1023 then return '' end
+  local client, ttl, rest = string.match(id, '^([%w_-]+)%.[%w_-]+%.([1-9]%d*)([.|])')
+  if not client or #ttl > 9 or rest == '.' and (weight_of(id) or 0) < 1 then return '' end -- no id, or no script can use it
+  local to = 'holdfast/push:' .. client .. suffix
+  return to
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -46,14 +50,16 @@ local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do
     names[i] = channel(id)
-    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    local version = names[i] == '' and string.match(string.sub(id, 1, 1023), '^v(%d+)|')
     if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
 local function publish(id, message)
-  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  local to = channel(id)
+  if to == '' then return 0 end -- no id of ours
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', to, message .. id)
   if type(sent) ~= 'table' then return sent end
   refused = sent.err
   return 0
