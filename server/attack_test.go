@@ -119,6 +119,35 @@ func TestWaitersAreBounded(t *testing.T) {
 	})
 }
 
+// Pages that are open keep no renewal out, and those of one token no other's.
+func TestPagesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/stream" {
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+		})
+		w, of := withTokens(t, &server.Options{MaxStreams: 2, Pages: pages})
+		got := w.acquire(m{"name": "n", "ttl": "1m"})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		open := func() {
+			r, err := w.send(ctx, "GET", "/stream", nil)
+			if err != nil || r.StatusCode != http.StatusOK {
+				t.Fatalf("a page: %+v, %v", r, err)
+			}
+		}
+		open()
+		w.want("a second of the token", w.ask("GET", "/", nil), http.StatusServiceUnavailable, "busy")
+		w.token = of[1]
+		open()
+		w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
+		cancel()
+		soon(t, "a page is served", func() bool { return w.ask("GET", "/", nil).status == http.StatusOK })
+	})
+}
+
 // A request that waits when the server shuts down is told so, and leaves nobody in line.
 func TestCloseEndsWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	}, life.Done())
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Diagnose, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
-		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
+		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress"), limit.NewGate(v.MaxStreams, "open pages")},
 		guard:  guard{v.Tokens != nil, v.Hosts, true, http.NewCrossOriginProtection()}, store: store, life: life, close: end,
 		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: lease.Limits{DefaultTTL: v.DefaultTTL, MaxTTL: v.MaxTTL, MaxWait: v.MaxStream}, Grace: v.Grace},
 		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),

@@ -59,7 +59,7 @@ type Options struct {
 	MaxStream  time.Duration // longest wait of a stream for its lease; default 1 h
 
 	// MaxRequests is the number of requests for a lease, and of other requests,
-	// that are served at a time. MaxStreams is the number of streams. Further
+	// that are served at a time. MaxStreams is the number of streams, and of open pages. Further
 	// requests get status 503. One token gets at most half of each. Defaults:
 	// 1,024 and 4,096.
 	MaxRequests, MaxStreams int

@@ -27,6 +27,7 @@ type router struct {
 	options Options
 	mux     *http.ServeMux
 	busy    *limit.Gate // requests, except those that may wait
+	viewers *limit.Gate // of pages, which may stay for long
 }
 
 func routes(a *API, leases *lease.Leases) {
@@ -120,6 +121,12 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, err)
 		return
 	}
+	leave, err := a.viewers.Enter(auth.PrincipalOf(r))
+	if err != nil {
+		reply.Error(w, err)
+		return
+	}
+	defer leave()
 	w.Header().Del("Cache-Control") // pages know better
 	a.options.Pages.ServeHTTP(w, r)
 }

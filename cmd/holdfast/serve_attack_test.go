@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,4 +178,60 @@ func TestServeAnonymousConnections(t *testing.T) {
 	if status, held := s.ask("GET", "/v1/locks/stream", ""); status != http.StatusOK || held["holder"] == nil {
 		t.Errorf("the lease of the stream: %d %v", status, held)
 	}
+}
+
+// 200 viewers, each of another page, keep no renewal out.
+func TestServeManyViewers(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	for first := 0; first < 2000; first += 100 {
+		set := []string{"MSET"}
+		for i := range 100 {
+			set = append(set, fmt.Sprintf("holdfast:n:%d", first+i), "somebody else")
+		}
+		redis.do(t, set...)
+	}
+	s := startServe(t, redis.url())
+	status, lease := s.ask("POST", "/v1/leases", `{"name": "mine", "ttl": "20s"}`)
+	if status != http.StatusCreated {
+		t.Fatalf("acquire: %d %v", status, lease)
+	}
+	viewers := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 200}}
+	defer viewers.CloseIdleConnections()
+	var all sync.WaitGroup
+	var pages atomic.Int64
+	over := make(chan struct{})
+	for i := range 200 {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if r, err := viewers.Get(fmt.Sprintf("%s/locks?state=all&q=n:%d", s.url, (i+200*n)%1000)); err == nil {
+					_, _ = io.Copy(io.Discard, r.Body)
+					_ = r.Body.Close()
+					pages.Add(1)
+				}
+			}
+		})
+	}
+	until(t, "all have a page", func() bool { return pages.Load() >= 200 })
+	longest := time.Duration(0)
+	for range 20 {
+		q, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+"/v1/lease", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Holdfast-Lease", lease["lease"].(string))
+		began := time.Now()
+		if status, answer := s.answer(q); status != http.StatusOK {
+			t.Errorf("a renewal among 200 viewers, after %v: %d %v", time.Since(began), status, answer)
+		}
+		longest = max(longest, time.Since(began))
+	}
+	close(over)
+	all.Wait()
+	t.Logf("%d pages; the slowest renewal took %v", pages.Load(), longest)
 }

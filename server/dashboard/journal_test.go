@@ -1,7 +1,9 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,6 +54,29 @@ func TestJournalIsSpared(t *testing.T) {
 		}
 		if got, most := j.asked.Load(), 1+int64(time.Since(began)/(20*j.takes)); got < 1 || got > most {
 			t.Errorf("it was read %d times, want at least once and at most %d times", got, most)
+		}
+	})
+}
+
+// Many who look at different pages make few at a time.
+func TestPagesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := slowJournal{takes: time.Second, asked: new(atomic.Int64)}
+		b := open(t, &dashboard.Options{Journal: j})
+		names := make([]string, 24)
+		for i := range names {
+			names[i] = fmt.Sprintf("invoice:%d", i)
+			b.hold(names[i])
+		}
+		b.shows("/locks", names...)
+		began := time.Now()
+		var all sync.WaitGroup
+		for _, name := range names {
+			all.Go(func() { b.shows("/lock?name="+name, name) })
+		}
+		all.Wait()
+		if took := time.Since(began); took < 6*time.Second || j.asked.Load() < 24 {
+			t.Errorf("24 pages of a second each were made in %v, want 4 at a time; read %d times", took, j.asked.Load())
 		}
 	})
 }

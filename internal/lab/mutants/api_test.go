@@ -184,4 +184,8 @@ var serverMutants = []mutant{
 		edits: []string{"len(hops) > 0 && isOf(proxies, parse(from))", "len(hops) > 0"}},
 	{guard: "connections: a client behind a proxy has a share of the connections", file: "server/internal/limit/conn.go", pkg: "./server", name: "TestForwardedAddress",
 		edits: []string{"\tcase c.proxied:", "\tcase false:"}},
+	{guard: "pages: few are made at a time", file: "server/dashboard/internal/pages/board.go", pkg: "./server/dashboard", name: "TestPagesTakeTurns",
+		edits: []string{"	b.turns <- struct{}{}\n	defer func() { <-b.turns }()\n", ""}},
+	{guard: "pages: their number is bounded", file: "server/route.go", pkg: "./server", name: "TestPagesAreBounded",
+		edits: []string{"	defer leave()\n	w.Header().Del", "	leave()\n	w.Header().Del"}},
 }

@@ -38,6 +38,7 @@ type Board struct {
 	Config
 	pages     []Page
 	templates map[string]*template.Template
+	turns     chan struct{}    // full while as many pages are being made as may be
 	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
 	recent    memo.Memo[[]journal.Entry]
 	hours     memo.Memo[[]journal.Hour]
@@ -55,6 +56,7 @@ type sheet struct {
 const (
 	firstPicture = 3 * time.Second   // how long a page waits for the first picture
 	madeFor      = seen.Interval / 2 // as old as a page may be that another is given, too
+	maxMade      = 4                 // pages that are made at a time, so that other requests get their share of the machine
 )
 
 //go:embed templates
@@ -62,7 +64,7 @@ var templateFiles embed.FS
 
 // New makes a Board of some pages, in the order of the navigation.
 func New(c Config, pages []Page) *Board {
-	b := &Board{Config: c, pages: pages, templates: map[string]*template.Template{}}
+	b := &Board{Config: c, pages: pages, turns: make(chan struct{}, maxMade), templates: map[string]*template.Template{}}
 	b.made.Max, b.recent.Max, b.hours.Max, b.records.Max, b.checks.Max = 64, 1000, 1, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
@@ -101,6 +103,8 @@ func (b *Board) Serve(w http.ResponseWriter, r *http.Request, page Page) {
 }
 
 func (b *Board) render(page Page, r *http.Request, p *seen.Picture) sheet {
+	b.turns <- struct{}{}
+	defer func() { <-b.turns }()
 	v := &visit{Board: b, Page: page, Picture: p, Title: page.Title, query: r.URL.Query(), status: http.StatusOK}
 	v.Content = page.content(v)
 	var out bytes.Buffer
