@@ -190,6 +190,9 @@ func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	if a.Refused != "" {
 		p.refusedToPublish(a.Refused, now)
 	}
+	if n := r.Local; n != nil && a.Server > 0 && r.Sent >= n.answered.sent {
+		n.answered = exchange{sent: r.Sent, server: a.Server}
+	}
 	r.OnAnswer(r, a, err, now)
 }
 

@@ -26,6 +26,13 @@ func placed(position int64, pttl time.Duration) wire.Answer {
 	return a
 }
 
+// answeredAt is the answer that queues, at that time of the server.
+func answeredAt(at time.Duration) wire.Answer {
+	a := inQueue(0)
+	a.Server = at.Microseconds()
+	return a
+}
+
 // Rule 6: pushes are never trusted alone, except a grant.
 func TestRulePushesAreNotTrusted(t *testing.T) {
 	refused := inQueue(0)
@@ -190,6 +197,42 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 		{name: "a revocation is asked about", given: aHoldsSubscribed, beats: []beat{
 			{pushed("revoked", "#1"), "renew #1"},
 			{answer("renew", renewed()), ""},
+		}},
+		{name: "tokens as far ahead as the server may reserve", given: aWaits, beats: []beat{
+			{wait(time.Second), ""},
+			{grantPushed("#1", 8_002_000-7, 8, 0), "a gets 8001993"},
+		}},
+		{name: "tokens ahead of that: the answer decides", given: aWaits, beats: []beat{
+			{wait(time.Second), ""},
+			{grantPushed("#1", 8_002_001-7, 8, 0), "lock #1 wait 70"},
+			{answer("lock", inQueue(0)), ""},
+			{sleep(time.Second), ""},
+			{grantPushed("#1", 1<<52, 8, 0), "lock #1 wait 70"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+		}},
+		{name: "the newest answer shows the server's clock", given: aWaits, beats: []beat{
+			{pushed("missed", "#1"), "lock #1 wait 70"},
+			{answer("lock", answeredAt(10*time.Second)), ""},
+			{grantPushed("#1", 24_000_000-7, 8, 0), "a gets 23999993"},
+		}},
+		{name: "tokens ahead before any answer", beats: []beat{
+			{confirmed, ""},
+			{enter("a"), "lock #1 wait 0"},
+			{grantPushed("#1", 1<<52, 8, 0), ""},
+			{answer("lock", inQueue(0)), ""},
+			{wait(time.Millisecond), "lock #1 wait 70"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+		}},
+		{name: "tokens ahead while it holds: it renews, and never uses them", given: aHoldsSubscribed, beats: []beat{
+			{enter("b"), ""},
+			{grantPushed("#1", 1<<52, 8, 0), "renew #1"},
+			{answer("renew", renewed()), ""},
+			{release("a"), "a ends: released; b gets 2"},
+		}},
+		{name: "tokens ahead after its end: it is cancelled", given: aWaits, beats: []beat{
+			{leave("a"), "cancel #1"},
+			{answer("cancel", released()), "#1 is gone"},
+			{grantPushed("#1", 1<<52, 8, 0), "cancel #1"},
 		}},
 		{name: "one of an earlier subscription is dropped", given: aWaits, beats: []beat{
 			{func(y *play) { y.attempt-- }, ""},

@@ -9,7 +9,7 @@ import (
 // keyFields are the fields of what a process has: those that the key of a state has, and those
 // that it leaves out. Left out is what names things (ids, keys), what only tells (errors, events,
 // statistics), what points back, and what the bounds do not use: kinds of their own, MinHold,
-// MaxHold, WaitReplicas, a Cluster, a quorum, RepairOrphans, Close.
+// MaxHold, WaitReplicas, a Cluster, a quorum, RepairOrphans, Close, pushes with forged tokens.
 var keyFields = []struct {
 	of      reflect.Type
 	in, out string
@@ -19,7 +19,7 @@ var keyFields = []struct {
 		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
-		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place"},
+		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place answered"},
 	{reflect.TypeFor[Tenure](),
 		"ID local phase whileAsked whileHolding whileReleasing openLocks mayRunLate verifySince tokens servesUpTo deadline expiry", "Replicas minHold"},
 	{reflect.TypeFor[whileAsked](), "asking firstSent sentWait foundHeld inQueue arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},

@@ -180,8 +180,8 @@ func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 }
 
 // OnPush takes a push. attempt is the number from OnBegin; pushes of an older attempt are ignored. A
-// grant is trusted for one claim window. No other push is trusted alone: it only causes an
-// earlier request.
+// grant is trusted for one claim window, unless tokensAhead. No other push is trusted alone: it only
+// causes an earlier request.
 func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	if s.p.Closed || attempt != s.attempt {
 		return
@@ -197,6 +197,10 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	}
 	switch m.Kind {
 	case "grant":
+		if t.local.tokensAhead(m, now) {
+			t.local.askAboutGrant(t, now)
+			break
+		}
 		p.granted(t, grant{
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, s.sentAt, now), ttl: m.Window, recallSure: true, pushed: true,
@@ -218,6 +222,33 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 		}
 	case "revoked":
 		t.local.revocationPushed(t, now)
+	}
+}
+
+// maxAhead is how far the tokens of a pushed grant may be ahead of the server's clock. A script
+// reserves them at most 1 s ahead, unless that clock went back.
+const maxAhead = 2 * time.Second
+
+// tokensAhead reports whether a pushed grant has tokens that the server can't have reserved by its
+// clock, as far as the newest answer shows it. Anybody who may publish can forge such a push. A
+// resource that has seen its token refuses all honest ones until the clock has passed it.
+func (n *Name) tokensAhead(m wire.Push, now clock.Instant) bool {
+	since := now.Sub(n.answered.sent)
+	latest := n.answered.server + (since + since/1000 + maxAhead).Microseconds() // the rates of clocks differ
+	return m.Base+m.Size-1 > protocol.TokensPerMicrosecond*latest
+}
+
+// askAboutGrant makes the next answer decide whether a pushed grant is true.
+func (n *Name) askAboutGrant(t *Tenure, now clock.Instant) {
+	switch t.phase {
+	case asked, queued:
+		n.askAgain(t, now)
+	case holding:
+		n.renew(t, now)
+		n.step(now)
+	case releasing, ended:
+		n.p.cancelID(t.ID, n, now)
+	case unreleased:
 	}
 }
 
