@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -34,11 +35,12 @@ type Report struct {
 	Verdict Verdict
 	Reasons []string // reasons of Unproven, each a sentence
 
-	Entries  int // entries that were read
-	Names    int // names of the checked leases
-	Leases   int // checked leases
-	Shared   int // leases of semaphores and RWMutexes; they may overlap and are not checked
-	From, To time.Time
+	Entries    int // entries that were read
+	Unreadable int // entries that are ErrEntry
+	Names      int // names of the checked leases
+	Leases     int // checked leases
+	Shared     int // leases of semaphores and RWMutexes; they may overlap and are not checked
+	From, To   time.Time
 
 	// Uncertainty is the longest time that two leases may have overlapped within the
 	// error of the clocks. It is 0 if each lease certainly ended before the next began.
@@ -105,12 +107,18 @@ type Unended struct {
 }
 
 // Audit judges the leases in entries: of all names, or of names with one of the
-// prefixes. The entries must come from a [Read] without filters, oldest first. Audit
-// keeps about 500 bytes for each lease in memory.
+// prefixes. It leaves out entries before since; the zero time leaves out none. The
+// entries must come from a [Read] without filters, oldest first. Audit keeps about
+// 500 bytes for each lease in memory.
 //
 // The verdict is [Proved] if no two leases of a name overlapped and each token was
 // higher than all before. It is [Refuted] if events show a violation. It is [Unproven]
-// if entries are missing, the end of a lease is unknown, or the times are too inexact.
+// if entries are missing or unreadable, the end of a lease is unknown, or the times are
+// too inexact.
+//
+// A Writer numbers its entries from 0. So its first entries are missing if the journal
+// begins with a later one: Redis lost them. Audit does not look for that if the stream
+// has Options.MaxLen entries, because Writers then remove the oldest.
 //
 // Audit does not check leases before the first entry, nor entries that a killed process
 // had not written. A Writer detects a server clock that steps back, if it wrote before
@@ -121,18 +129,20 @@ type Unended struct {
 // its export. Work under the text of Lease.Export is not in the journal until a process
 // adopts it.
 //
-// Audit skips entries that are [ErrEntry] and returns any other error of the sequence.
-func Audit(entries iter.Seq2[Entry, error], prefixes ...string) (*Report, error) {
-	a := auditor{prefixes: prefixes, names: map[string]*history{}, writers: map[string]*Entry{}}
+// Audit counts entries that are [ErrEntry] and returns any other error of the sequence.
+func Audit(entries iter.Seq2[Entry, error], since time.Time, prefixes ...string) (*Report, error) {
+	a := auditor{since: since, prefixes: prefixes, maxLen: math.MaxInt, names: map[string]*history{}, writers: map[string]*Entry{}}
 	for e, err := range entries {
 		switch {
 		case errors.Is(err, ErrEntry):
+			a.report.Unreadable++
 		case err != nil:
 			return nil, err
 		default:
 			a.take(e)
 		}
 	}
+	a.begins()
 	for _, name := range sortedKeys(a.names) {
 		a.check(name, a.names[name])
 	}
@@ -151,9 +161,13 @@ func sortedKeys(m map[string]*history) []string {
 
 // auditor collects leases by name.
 type auditor struct {
+	since    time.Time
 	prefixes []string
 	names    map[string]*history
 	writers  map[string]*Entry // the newest entry of each
+	maxLen   int               // of the Writer that keeps the fewest
+	read     int               // entries, also those before since
+	headless []*Entry          // the first entry of each Writer that has no entry 0
 	backs    setBacks
 	report   Report
 	unended  int
@@ -209,6 +223,12 @@ func (s span) surelyAfter(t span) time.Duration {
 }
 
 func (a *auditor) take(e Entry) {
+	a.read++
+	a.maxLen = min(a.maxLen, cmp.Or(e.maxLen, DefaultMaxLen))
+	fresh := a.follows(&e)
+	if e.At.Before(a.since) {
+		return
+	}
 	a.report.Entries++
 	if a.report.From.IsZero() || e.At.Before(a.report.From) {
 		a.report.From = e.At
@@ -216,7 +236,7 @@ func (a *auditor) take(e Entry) {
 	if e.At.After(a.report.To) {
 		a.report.To = e.At
 	}
-	if !a.follows(&e) {
+	if !fresh {
 		return
 	}
 	if e.Event != Granted && !e.Event.ends() || !a.judges(e.Name) {
@@ -252,24 +272,47 @@ func (a *auditor) follows(e *Entry) bool {
 	if last != nil && e.Seq <= last.Seq {
 		return false
 	}
-	from, missing := e.At, int64(0)
 	switch {
 	case last != nil:
-		from, missing = last.At, e.Seq-last.Seq-1
-	case e.Event == Dropped: // what came before it is in no journal
-		from, missing = e.At.Add(-e.Held), e.N
-	}
-	if last != nil {
 		a.backs.compare(last, e)
-	}
-	if missing > 0 {
-		a.report.Missing += missing
-		if len(a.report.Holes) < maxFindings {
-			a.report.Holes = append(a.report.Holes, Hole{e.Owner, missing, from, e.At, e.Event == Dropped && e.N >= missing})
+		a.hole(e, last.At, e.Seq-last.Seq-1)
+	case e.Event == Dropped: // what came before it is in no journal
+		a.hole(e, e.At.Add(-e.Held), e.N)
+		if e.Seq > e.N {
+			a.headless = append(a.headless, e)
 		}
+	case e.Seq > 0:
+		a.headless = append(a.headless, e)
 	}
 	a.writers[e.Writer] = e
 	return true
+}
+
+// hole notes that a number of entries is missing before e.
+func (a *auditor) hole(e *Entry, after time.Time, missing int64) {
+	if missing <= 0 || e.At.Before(a.since) {
+		return
+	}
+	a.report.Missing = min(a.report.Missing+missing, maxCount)
+	if len(a.report.Holes) < maxFindings {
+		a.report.Holes = append(a.report.Holes, Hole{e.Owner, missing, after, e.At, e.Event == Dropped && e.N >= missing})
+	}
+}
+
+// begins notes what is missing before the first entries of Writers, unless Writers have removed it.
+func (a *auditor) begins() {
+	if a.read+a.report.Unreadable >= a.maxLen {
+		a.headless = nil
+	}
+	a.headless = slices.DeleteFunc(a.headless, func(e *Entry) bool { return e.At.Before(a.since) })
+	for _, e := range a.headless {
+		missing := e.Seq
+		if e.Event == Dropped {
+			missing -= e.N
+		}
+		a.hole(e, e.At.Add(-max(0, e.Local)), missing)
+	}
+	slices.SortStableFunc(a.report.Holes, func(x, y Hole) int { return x.After.Compare(y.After) })
 }
 
 func (h *history) take(e *Entry) {
@@ -341,6 +384,17 @@ func (a *auditor) conclude() {
 	because := func(format string, args ...any) { r.Reasons = append(r.Reasons, fmt.Sprintf(format, args...)) }
 	if r.Leases == 0 {
 		because("the journal has no lease of a mutex to check")
+	}
+	if len(a.headless) > 0 {
+		first, others := a.headless[0], ""
+		if n := len(a.headless) - 1; n > 0 {
+			others = fmt.Sprintf(" (likewise for %d other writers)", n)
+		}
+		last := slices.MaxFunc(a.headless, func(x, y *Entry) int { return x.At.Compare(y.At) })
+		because("the journal begins at entry %d of %s: %d entries before it are missing%s, so nothing before %s is proved", first.Seq, first.Owner, first.Seq, others, clockTime(last.At))
+	}
+	if r.Unreadable > 0 {
+		because("entries of the journal cannot be read: %d", r.Unreadable)
 	}
 	if r.Missing > 0 {
 		last := r.Holes[len(r.Holes)-1]

@@ -58,7 +58,7 @@ func (b *book) read() iter.Seq2[journal.Entry, error] {
 
 func audited(t *testing.T, b *book, prefixes ...string) *journal.Report {
 	t.Helper()
-	report, err := journal.Audit(b.read(), prefixes...)
+	report, err := journal.Audit(b.read(), time.Time{}, prefixes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,19 +223,62 @@ func TestAuditSeesHoles(t *testing.T) {
 	wantVerdict(t, audited(t, b), journal.Refuted)
 }
 
+// full adds so many entries that Writers have removed older ones.
+func (b *book) full() *book {
+	for range journal.DefaultMaxLen {
+		b.add("z", 100, journal.Entry{Event: journal.Skipped})
+	}
+	return b
+}
+
 // What was trimmed is no hole: the journal begins where it begins. A release still
 // says how long the lease had been held.
 func TestAuditOfATrimmedJournal(t *testing.T) {
-	b := newBook().lease("a", 1, 0, 10).lease("b", 64, 20, 30)
+	b := newBook().lease("a", 1, 0, 10).lease("b", 64, 20, 30).full()
 	b.entries = b.entries[1:]
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Proved)
 	if r.Leases != 2 {
 		t.Errorf("leases: got %d, want 2", r.Leases)
 	}
-	b = newBook().lease("a", 1, 0, 10).lease("b", 64, 5, 30)
-	b.entries = append(b.entries[:2:2], b.entries[3])
+	b = newBook().lease("a", 1, 0, 10).lease("b", 64, 5, 30).full()
+	b.entries = append(b.entries[:2:2], b.entries[3:]...)
 	wantVerdict(t, audited(t, b), journal.Refuted, "overlapped by 4.78")
+}
+
+// A journal that was never trimmed has the first entries of each Writer, or Redis lost them. The
+// rest is proved from the time at which all Writers are known.
+func TestAuditOfALostBeginning(t *testing.T) {
+	b := newBook()
+	b.seqs["a"], b.seqs["b"] = 754, 3
+	b.lease("a", 1, 1000, 1010).lease("b", 64, 1020, 1030).lease("c", 128, 1040, 1050)
+	r := audited(t, b)
+	wantVerdict(t, r, journal.Unproven, "begins at entry 754 of host-a: 754 entries before it are missing (likewise for 1 other writers), so nothing before 2027-01-15T08:00:01.020000Z is proved")
+	if len(r.Holes) != 2 || r.Missing != 757 || !r.Holes[0].After.Equal(dawn) || !r.Holes[0].Before.Equal(dawn.Add(time.Second)) {
+		t.Errorf("got %d missing, %+v, want 757 since the Writers began", r.Missing, r.Holes)
+	}
+	later, err := journal.Audit(b.read(), dawn.Add(1040*time.Millisecond))
+	if err != nil || later.Verdict != journal.Proved || later.Leases != 1 || later.Entries != 2 {
+		t.Errorf("got %+v, %v, want that the rest is proved", later, err)
+	}
+	b = newBook()
+	b.seqs["a"] = 20
+	b.add("a", 10, journal.Entry{Event: journal.Dropped, N: 5, Held: ms(1)}).lease("a", 1, 20, 30)
+	if r = audited(t, b); r.Verdict != journal.Unproven || r.Missing != 20 || len(r.Holes) != 2 {
+		t.Errorf("got %s, %d missing, %+v, want 15 and 5", r.Verdict, r.Missing, r.Holes)
+	}
+}
+
+// Entries from before the time that is asked for show what is missing at its beginning.
+func TestAuditSince(t *testing.T) {
+	b := newBook().lease("a", 1, 0, 10)
+	b.seqs["a"] += 2
+	b.lease("a", 2, 20, 30).lease("a", 3, 40, 50)
+	for since, want := range map[float64]journal.Verdict{15: journal.Unproven, 35: journal.Proved} {
+		if r, err := journal.Audit(b.read(), dawn.Add(ms(since))); err != nil || r.Verdict != want || !r.From.After(dawn.Add(ms(since))) {
+			t.Errorf("since %v ms: got %+v, %v, want %s", since, r, err, want)
+		}
+	}
 }
 
 // The end of a lease that is not in the journal may have been at any time.
@@ -314,10 +357,10 @@ func TestAuditEdges(t *testing.T) {
 			newBook().lease("a", 1, 0, 10).read()(yield)
 		}
 	}
-	if r, err := journal.Audit(fails(journal.ErrEntry)); err != nil || r.Verdict != journal.Proved {
-		t.Errorf("got %v, %v, want proved", r, err)
+	if r, err := journal.Audit(fails(journal.ErrEntry), time.Time{}); err != nil || r.Verdict != journal.Unproven || r.Unreadable != 1 || r.Leases != 1 {
+		t.Errorf("got %v, %v, want the lease, and one that is unreadable", r, err)
 	}
-	if _, err := journal.Audit(fails(holdfast.ErrUnreachable)); !errors.Is(err, holdfast.ErrUnreachable) {
+	if _, err := journal.Audit(fails(holdfast.ErrUnreachable), time.Time{}); !errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %v, want ErrUnreachable", err)
 	}
 }

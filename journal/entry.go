@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,8 @@ type Entry struct {
 	Writer string        // random id of the Writer
 	Seq    int64         // number of the entry of its Writer, written or dropped, from 0
 	Local  time.Duration // time of the event by the Writer's clock, since NewWriter
+
+	maxLen int // Options.MaxLen of the Writer; 0: DefaultMaxLen
 }
 
 // more is what few entries have. Times are in microseconds.
@@ -75,6 +78,7 @@ type more struct {
 	Every  int64  `json:"every,omitempty"`
 	Expect int64  `json:"expect,omitempty"`
 	N      int64  `json:"n,omitempty"`
+	MaxLen int    `json:"maxlen,omitempty"` // 0: DefaultMaxLen
 }
 
 // fields are those of an entry in the stream, in the order of the scripts; behind
@@ -85,6 +89,7 @@ func (e *Entry) encode() []string {
 	m := more{
 		Waited: e.Waited.Microseconds(), Held: e.Held.Microseconds(),
 		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, Client: e.Client, Every: e.period(), Expect: e.Expect.Microseconds(), N: e.N,
+		MaxLen: e.maxLen,
 	}
 	if e.Kind != holdfast.KindMutex {
 		m.Kind = string(e.Kind)
@@ -111,26 +116,32 @@ func (e *Entry) period() int64 {
 	return e.Every.Microseconds()
 }
 
-// ErrEntry means that the stream has an entry that no [Writer] wrote. [Read] reports
-// its ID and goes on.
-var ErrEntry = errors.New("holdfast: journal: not a holdfast entry")
+// ErrEntry means that an entry of the stream cannot be read: another program wrote it, or a
+// newer holdfast. [Read] reports its ID and goes on.
+var ErrEntry = errors.New("holdfast: journal: an entry cannot be read")
 
-// decode reads an ID and the fields. What is no entry of ours is an error.
-func decode(texts []string) (Entry, error) {
+var events = []Event{Asked, Granted, Released, Exported, Lost, Revoked, Stolen, Skipped, Started, Ended, Dropped}
+
+// decode reads an ID and the fields. now is the server's time. What no Writer wrote is an error.
+func decode(texts []string, now time.Time) (Entry, error) {
 	e := Entry{ID: texts[0], Writer: texts[1], Event: Event(texts[6]), Name: texts[7], Owner: texts[8]}
+	bad := fmt.Errorf("%w: %s", ErrEntry, e.ID)
+	id, err := parseID(e.ID)
+	if err != nil || len(texts[10]) > maxMore {
+		return Entry{}, bad
+	}
 	var local, at, within int64
 	for i, figure := range map[int]*int64{2: &e.Seq, 3: &local, 4: &at, 5: &within, 9: &e.Token} {
-		n, err := strconv.ParseInt(texts[i], 10, 64)
-		if err != nil {
-			return Entry{}, fmt.Errorf("%w: %s", ErrEntry, e.ID)
+		if *figure, err = strconv.ParseInt(texts[i], 10, 64); err != nil {
+			return Entry{}, bad
 		}
-		*figure = n
 	}
 	var m more
-	if texts[10] != "" {
-		if err := json.Unmarshal([]byte(texts[10]), &m); err != nil {
-			return Entry{}, fmt.Errorf("%w: %s", ErrEntry, e.ID)
-		}
+	if texts[10] != "" && json.Unmarshal([]byte(texts[10]), &m) != nil {
+		return Entry{}, bad
+	}
+	if !counts(e.Seq, e.Token, m.N, int64(m.MaxLen)) || !lasts(local, -longest) || !lasts(within, 0) || !m.isPlain() || !arrived(at, id.ms, now) {
+		return Entry{}, bad
 	}
 	e.Local, e.At, e.Uncertainty = us(local), time.UnixMicro(at), us(within)
 	e.Kind = holdfast.Kind(m.Kind)
@@ -138,8 +149,33 @@ func decode(texts []string) (Entry, error) {
 		e.Kind = holdfast.KindMutex
 	}
 	e.Waited, e.Held, e.Cause, e.Reason = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason
-	e.Code, e.Client, e.Every, e.Expect, e.N = m.Code, m.Client, us(m.Every), us(m.Expect), m.N
+	e.Code, e.Client, e.Every, e.Expect, e.N, e.maxLen = m.Code, m.Client, us(m.Every), us(m.Expect), m.N, m.MaxLen
+	if e.Writer == "" || !isPlain(e.Writer, maxLabel) || !isPlain(e.Name, maxName) || !isPlain(e.Owner, maxLabel) || !slices.Contains(events, e.Event) {
+		return Entry{}, bad
+	}
 	return e, nil
+}
+
+// isPlain reports whether a Writer can have written m.
+func (m *more) isPlain() bool {
+	return isPlain(m.Kind, maxLabel) && isPlain(m.Cause, maxLabel) && isPlain(m.Client, maxLabel) && isPlain(m.Reason, maxReason) &&
+		lasts(m.Waited, 0) && lasts(m.Held, 0) && lasts(m.Expect, 0) && lasts(m.Every, -time.Microsecond) && isCode(int64(m.Code))
+}
+
+// bounded makes an entry of the program one that decode accepts.
+func (e *Entry) bounded() {
+	for text, most := range map[*string]int{&e.Owner: maxLabel, &e.Name: maxName, &e.Reason: maxReason, &e.Client: maxLabel} {
+		*text = plain(*text, most)
+	}
+	e.Cause, e.Kind = holdfast.Cause(plain(string(e.Cause), maxLabel)), holdfast.Kind(plain(string(e.Kind), maxLabel))
+	for _, d := range []*time.Duration{&e.Waited, &e.Held, &e.Expect} {
+		*d = within(*d, 0)
+	}
+	e.Every = within(e.Every, -time.Microsecond)
+	for _, n := range []*int64{&e.Token, &e.N} {
+		*n = max(0, min(*n, maxCount))
+	}
+	e.Code = int(max(-maxCode, min(int64(e.Code), maxCode)))
 }
 
 func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
@@ -174,13 +210,5 @@ func keyPrefix(prefix string) string {
 
 // word removes the spaces of a text, for a record whose fields they separate; "-" is none.
 func word(text string) string {
-	return cmp.Or(strings.Join(strings.Fields(cut(text, 64)), ""), "-")
-}
-
-// cut shortens a text that others read.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
+	return cmp.Or(strings.Join(strings.Fields(plain(text, maxLabel)), ""), "-")
 }

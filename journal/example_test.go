@@ -35,7 +35,7 @@ func ExampleRead() {
 
 // Whether any two leases overlapped.
 func ExampleAudit() {
-	report, err := journal.Audit(journal.Read(context.Background(), store, journal.Query{}))
+	report, err := journal.Audit(journal.Read(context.Background(), store, journal.Query{}), time.Time{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func ExampleAudit() {
 
 // Which jobs of `holdfast run` were not started in time.
 func ExampleJobs() {
-	jobs, err := journal.Jobs(context.Background(), store, "")
+	jobs, _, err := journal.Jobs(context.Background(), store, "")
 	if err != nil {
 		log.Fatal(err)
 	}

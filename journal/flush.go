@@ -17,7 +17,6 @@ const (
 	patience   = 2 * time.Second        // of one call that writes, and of Close
 	toRead     = 10 * time.Second       // of one that reads
 	impatience = 250 * time.Millisecond // of Close, where the last call failed
-	streamTTL  = 32 * 24 * time.Hour    // of the stream, from its newest entry
 	jobsTTL    = 400 * 24 * time.Hour   // of what is known of jobs, from the newest run
 	maxJobs    = 1000
 )

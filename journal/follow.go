@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -39,7 +38,7 @@ func Follow(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, e
 			}
 			f.last, f.placed = after, true
 		case !q.Since.IsZero():
-			f.last, f.placed = id{max(0, q.Since.UnixMilli()-1), math.MaxInt64}, true
+			f.last, f.placed = idAt(q.Since).before(), true
 		}
 		f.behind = f.placed
 		for ctx.Err() == nil {
@@ -67,9 +66,9 @@ type follower struct {
 func (f *follower) poll(ctx context.Context, yield func(Entry, error) bool) (again, more bool) {
 	least := f.last.next()
 	if !f.placed {
-		least = id{math.MaxInt64, 0} // only where the end is
+		least = lastID // only where the end is
 	}
-	p, err := f.page(ctx, least, id{math.MaxInt64, math.MaxInt64})
+	p, err := f.page(ctx, least, lastID)
 	if err != nil {
 		if ctx.Err() != nil {
 			return false, false
@@ -86,9 +85,10 @@ func (f *follower) poll(ctx context.Context, yield func(Entry, error) bool) (aga
 		f.last = p.newest
 		return true, yield(Entry{}, ErrRewound)
 	}
-	if p.scanned > 0 {
-		f.last, f.behind = p.cursor, false
+	if !f.last.less(p.cursor) { // nothing, or the last possible ID again
+		return false, true
 	}
+	f.last, f.behind = p.cursor, false
 	return p.scanned == pageSize, f.give(p, yield)
 }
 

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,22 +85,24 @@ func (j *Job) State(running bool) JobState {
 
 // Jobs returns the known jobs, the one with the oldest success first. Redis remembers
 // about the newest 1,000, for 400 days after the newest run of any job. The prefix is
-// [Options.Prefix] of the Writers.
-func Jobs(ctx context.Context, store driver.Store, prefix string) ([]Job, error) {
+// [Options.Prefix] of the Writers. Jobs leaves out records that no Writer wrote;
+// unreadable is their number.
+func Jobs(ctx context.Context, store driver.Store, prefix string) (jobs []Job, unreadable int, err error) {
 	c := caller{store: store, patience: toRead}
 	reply, err := c.eval(ctx, driver.Call{Script: script.JobList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	case err != nil:
-		return nil, explained(err)
+		return nil, 0, explained(err)
 	case len(reply) < 2 || len(reply)%2 != 0 || reply[0] != "jobs":
-		return nil, errUnexpected
+		return nil, 0, errUnexpected
 	}
-	var jobs []Job
 	for pair := range slices.Chunk(reply[2:], 2) {
 		if j, ok := parseJob(pair[0], pair[1], reply[1]); ok {
 			jobs = append(jobs, j)
+		} else {
+			unreadable++
 		}
 	}
 	slices.SortFunc(jobs, func(a, b Job) int {
@@ -108,7 +111,7 @@ func Jobs(ctx context.Context, store driver.Store, prefix string) ([]Job, error)
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	return jobs, nil
+	return jobs, unreadable, nil
 }
 
 // Forget removes a job that is not started any more. It returns what was known of it;
@@ -135,10 +138,10 @@ func Forget(ctx context.Context, store driver.Store, prefix, name string) (*Job,
 }
 
 // parseJob reads a record of job_note. Lists are in seconds, then in milliseconds; "0" is
-// none.
+// none. It is false for what no Writer wrote.
 func parseJob(name, record, now string) (Job, bool) {
 	part := strings.SplitN(record, " ", 18)
-	if len(part) < 18 {
+	if len(part) < 18 || len(record) > maxRecord {
 		return Job{}, false
 	}
 	var n [11]int64 // of the parts that are numbers, and of now
@@ -147,6 +150,9 @@ func parseJob(name, record, now string) (Job, bool) {
 		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 			return Job{}, false
 		}
+	}
+	if !isJob(n) || name == "" || !isPlain(name, maxName) || !isPlain(part[17], maxLabel) || !isPlain(part[10], maxLabel) {
+		return Job{}, false
 	}
 	j := Job{
 		Name: name, Owner: part[17], Client: part[10],
@@ -171,6 +177,21 @@ func parseJob(name, record, now string) (Job, bool) {
 	return j, true
 }
 
+// isJob reports whether a Writer can have written these numbers: no time is in the future.
+func isJob(n [11]int64) bool {
+	now := n[10]
+	latest := now + early.Microseconds()
+	for _, at := range []int64{n[0], n[1], n[2], n[3], n[8]} {
+		if at < 0 || at > latest {
+			return false
+		}
+	}
+	return counts(now, n[6]) && n[6] <= math.MaxInt32 && isCode(n[4]) && lasts(n[7], -time.Microsecond) && inMilliseconds(n[5]) && inMilliseconds(n[9])
+}
+
+// inMilliseconds reports whether n can be a duration in milliseconds.
+func inMilliseconds(n int64) bool { return 0 <= n && n <= longest.Milliseconds() }
+
 // interval learns the interval of a job without a known schedule, from the longest pause
 // before a start on each of its last days; 0: it is not regular, as with runs by hand.
 func interval(pauses []time.Duration) time.Duration {
@@ -193,7 +214,7 @@ func interval(pauses []time.Duration) time.Duration {
 // durations reads a list of job_note.
 func durations(list string, unit time.Duration) (all []time.Duration) {
 	for text := range strings.SplitSeq(list, ",") {
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 && n <= int64(longest/unit) {
 			all = append(all, time.Duration(n)*unit)
 		}
 	}

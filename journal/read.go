@@ -51,9 +51,9 @@ func (q *Query) wants(e *Entry) bool {
 func Read(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		r := reader{caller: caller{store: store, patience: toRead}, query: q, repeats: repeats{back: q.Newest}}
-		least, most := id{}, id{math.MaxInt64, math.MaxInt64}
+		least, most := id{}, lastID
 		if !q.Since.IsZero() {
-			least = id{max(0, q.Since.UnixMilli()), 0} // nothing comes to the stream before it happened
+			least = idAt(q.Since) // nothing comes to the stream before it happened
 		}
 		if q.After != "" {
 			after, err := parseID(q.After)
@@ -69,7 +69,7 @@ func Read(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, err
 				yield(Entry{}, err)
 				return
 			}
-			if !r.give(p, yield) || p.scanned < pageSize || left == 1 {
+			if !r.give(p, yield) || p.scanned < pageSize || left == 1 || p.cursor == lastID && !q.Newest {
 				return
 			}
 			if q.Newest {
@@ -115,7 +115,11 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 	case len(reply) < 6 || reply[0] != "read" || (len(reply)-6)%(fields+1) != 0:
 		return nil, errUnexpected
 	}
-	p := &page{}
+	us, err := strconv.ParseInt(reply[1], 10, 64)
+	if err != nil || us < 0 || us > maxCount {
+		return nil, errUnexpected
+	}
+	p, now := &page{}, time.UnixMicro(us)
 	p.scanned, _ = strconv.Atoi(reply[4])
 	for i, at := range map[int]*id{2: &p.oldest, 3: &p.newest, 5: &p.cursor} {
 		if reply[i] != "" {
@@ -125,7 +129,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 		}
 	}
 	for rest := reply[6:]; len(rest) > 0; rest = rest[fields+1:] {
-		e, err := decode(rest[:fields+1])
+		e, err := decode(rest[:fields+1], now)
 		if err != nil {
 			p.bad = append(p.bad, err)
 			continue
@@ -156,33 +160,49 @@ func (r *reader) give(p *page, yield func(Entry, error) bool) bool {
 	return true
 }
 
-// id is that of an entry in a stream.
-type id struct{ ms, seq int64 }
+// id is that of an entry in a stream. A client that adds one can choose any.
+type id struct{ ms, seq uint64 }
+
+// lastID is the highest that there can be.
+var lastID = id{math.MaxUint64, math.MaxUint64}
 
 func parseID(text string) (id, error) {
 	first, second, _ := strings.Cut(text, "-")
-	ms, err := strconv.ParseInt(first, 10, 64)
-	seq, err2 := strconv.ParseInt("0"+second, 10, 64)
+	ms, err := strconv.ParseUint(first, 10, 64)
+	seq, err2 := strconv.ParseUint("0"+second, 10, 64)
 	if err != nil || err2 != nil {
 		return id{}, fmt.Errorf("holdfast: journal: %q is not the ID of an entry", text)
 	}
 	return id{ms, seq}, nil
 }
 
-func (i id) String() string { return itoa(i.ms) + "-" + itoa(i.seq) }
+// idAt is the first at a time.
+func idAt(t time.Time) id { return id{uint64(max(0, t.UnixMilli())), 0} }
+
+func (i id) String() string {
+	return strconv.FormatUint(i.ms, 10) + "-" + strconv.FormatUint(i.seq, 10)
+}
 
 func (i id) less(j id) bool { return i.ms < j.ms || i.ms == j.ms && i.seq < j.seq }
 
+// next is the id after i; lastID stays.
 func (i id) next() id {
-	if i.seq == math.MaxInt64 {
+	switch {
+	case i == lastID:
+		return i
+	case i.seq == math.MaxUint64:
 		return id{i.ms + 1, 0}
 	}
 	return id{i.ms, i.seq + 1}
 }
 
+// before is the id before i; the first stays.
 func (i id) before() id {
-	if i.seq == 0 {
-		return id{max(0, i.ms-1), math.MaxInt64}
+	switch {
+	case i == id{}:
+		return i
+	case i.seq == 0:
+		return id{i.ms - 1, math.MaxUint64}
 	}
 	return id{i.ms, i.seq - 1}
 }

@@ -23,10 +23,10 @@ func (r *released) Eval(context.Context, driver.Call) ([]string, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	reply := []string{"read", "0", "", "", itoa(int64(len(r.holds))), "1-0"}
+	reply := []string{"read", itoa(time.Now().UnixMicro()), "", "", itoa(int64(len(r.holds))), "1-0"}
 	for i, held := range r.holds {
 		e := Entry{Event: Released, Name: "n", Writer: "w", Seq: int64(i), Held: held * time.Second, At: time.Now()}
-		reply = append(append(reply, "1-0"), e.encode()...)
+		reply = append(append(reply, itoa(e.At.UnixMilli())+"-0"), e.encode()...)
 	}
 	return reply, nil
 }

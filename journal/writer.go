@@ -70,7 +70,7 @@ func (o *Options) withDefaults() Options {
 		}
 		v.Owner = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
-	v.Owner = cut(v.Owner, 64)
+	v.Owner = plain(v.Owner, maxLabel)
 	v.MaxLen = orDefault(v.MaxLen, DefaultMaxLen)
 	v.Batch = orDefault(v.Batch, 200)
 	v.Every = orDefault(v.Every, 50*time.Millisecond)
@@ -204,16 +204,20 @@ func endBy(cause holdfast.Cause) Event {
 }
 
 // Note adds an entry. The caller sets Event, Name and the other fields of that Event. At
-// is a time of this process; zero means now. An empty Owner and the other fields are
-// filled in.
+// is a time of this process, in the last 31 days; zero means now. An empty Owner and the
+// other fields are filled in. Note cuts long texts, and replaces control characters.
 func (w *Writer) Note(e Entry) {
-	if e.At.IsZero() {
-		e.At = time.Now()
+	now := time.Now()
+	switch ago := now.Sub(e.At); {
+	case e.At.IsZero() || ago < 0:
+		e.At = now
+	case ago > oldest:
+		e.At = now.Add(-oldest)
 	}
 	if e.Owner == "" {
 		e.Owner = w.options.Owner
 	}
-	e.Owner, e.Name, e.Reason = cut(e.Owner, 64), cut(e.Name, 512), cut(e.Reason, 512)
+	e.bounded()
 	m := w.moment(e.At)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,10 +230,15 @@ func (w *Writer) Note(e Entry) {
 	w.add(e, m)
 }
 
-func (w *Writer) moment(at time.Time) moment { return moment{at.Sub(w.began), at.Round(0)} }
+func (w *Writer) moment(at time.Time) moment {
+	return moment{within(at.Sub(w.began), -longest), at.Round(0)}
+}
 
 func (w *Writer) add(e Entry, m moment) {
 	e.ID, e.Writer, e.Seq, e.Local = "", w.id, w.seq, m.local
+	if w.options.MaxLen != DefaultMaxLen {
+		e.maxLen = w.options.MaxLen
+	}
 	w.seq++
 	w.buffer = append(w.buffer, noted{e, m})
 	select {

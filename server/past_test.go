@@ -30,7 +30,7 @@ func TestHistoryAndJobs(t *testing.T) {
 		w := serveOn(t, client, nil)
 		for _, field := range []string{"entries", "jobs"} {
 			path := map[string]string{"entries": "/v1/history", "jobs": "/v1/jobs"}[field]
-			if empty := w.want(path, w.ask("GET", path, nil), http.StatusOK, ""); empty.text != `{"`+field+`":[]}`+"\n" {
+			if empty := w.want(path, w.ask("GET", path, nil), http.StatusOK, ""); empty.text != `{"`+field+`":[],"unreadable":0}`+"\n" {
 				t.Errorf("%s of nothing: %q", path, empty.text)
 			}
 		}

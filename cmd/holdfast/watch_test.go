@@ -108,7 +108,7 @@ func TestWatch(t *testing.T) {
 	if line := w.find(t, "granted ", "x:1  me  token 42 after 1.00 s"); strings.Contains(line, "other") {
 		t.Errorf("got %q", line)
 	}
-	w.find(t, "revoked ", `token 42 held for 1m30s: revoked: drained \x1b[31m`)
+	w.find(t, "revoked ", `token 42 held for 1m30s: revoked: drained _[31m`)
 	if err := w.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

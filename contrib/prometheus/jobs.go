@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
@@ -133,15 +132,12 @@ func (j *Jobs) read(done chan<- struct{}) {
 
 // judged reads the jobs. It asks for the lock of each that has not ended.
 func (j *Jobs) judged(ctx context.Context) ([]judgedJob, error) {
-	jobs, err := journal.Jobs(ctx, j.store, j.options.Prefix)
+	jobs, _, err := journal.Jobs(ctx, j.store, j.options.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	judged := make([]judgedJob, 0, len(jobs))
 	for _, job := range jobs {
-		if !utf8.ValidString(job.Name) {
-			continue // a label cannot have it, and no lock does
-		}
 		runs := false
 		if job.Unended() { // a job must not look dead because of a missing right
 			if runs, err = admin.MayBeHeldBy(ctx, j.names, job.Name, job.Client); err != nil {

@@ -111,7 +111,7 @@ func Parse(text string) (s Stored, ok bool) {
 	if len(text) > maxText || json.Unmarshal([]byte(text), &s) != nil {
 		return Stored{}, false
 	}
-	s.Expect = time.Duration(min(s.ExpectMS, MaxExpect.Milliseconds())) * time.Millisecond
+	s.Expect = time.Duration(max(0, min(s.ExpectMS, MaxExpect.Milliseconds()))) * time.Millisecond
 	s.Process = s.Clean()
 	return s, true
 }

@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for text, want := range map[string]time.Duration{
-		`{"expect_ms":-1}`: 0, `{"expect_ms":1}`: time.Millisecond, `{"expect_ms":9223372036854775807}`: MaxExpect,
+		`{"expect_ms":-1}`: 0, `{"expect_ms":-9223372036854775807}`: 0, `{"expect_ms":1}`: time.Millisecond, `{"expect_ms":9223372036854775807}`: MaxExpect,
 	} {
 		if got, ok := Parse(text); !ok || got.Expect != want {
 			t.Errorf("%s: got %v, want %v", text, got.Expect, want)

@@ -230,7 +230,7 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 const maxAhead = 2 * time.Second
 
 // tokensAhead reports whether a pushed grant has tokens that the server can't have reserved by its
-// clock, as far as the newest answer shows it. Anybody who may publish can forge such a push. A
+// clock, as far as the newest answer shows it. A client that may publish can forge such a push. A
 // resource that has seen its token refuses all honest ones until the clock has passed it.
 func (n *Name) tokensAhead(m wire.Push, now clock.Instant) bool {
 	since := now.Sub(n.answered.sent)

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -97,13 +98,25 @@ type JudgedJob struct {
 // settling is how long a process may take from the release of its lock to the note of its end.
 const settling = 250 * time.Millisecond
 
-// Jobs reads the jobs whose names begin with prefix. If one seems to have no end, it may be about to
-// be noted, so all are read again.
-func Jobs(ctx context.Context, names *admin.Admin, prefix string) ([]JudgedJob, error) {
+// Unreadable says how many entries of the journal, or records of jobs, another program or a newer
+// holdfast wrote: what is "entry" or "job".
+func Unreadable(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what + " of the journal cannot be read"
+	case what == "entry":
+		what = "entrie"
+	}
+	return fmt.Sprintf("%d %ss of the journal cannot be read", n, what)
+}
+
+// Jobs reads the jobs whose names begin with prefix, and the number of all that cannot be read. If
+// one seems to have no end, it may be about to be noted, so all are read again.
+func Jobs(ctx context.Context, names *admin.Admin, prefix string) (jobs []JudgedJob, unreadable int, err error) {
 	for again := false; ; again = true {
-		all, err := journal.Jobs(ctx, names.Store(), cmp.Or(names.Prefix(), holdfast.NoPrefix))
+		all, unreadable, err := journal.Jobs(ctx, names.Store(), cmp.Or(names.Prefix(), holdfast.NoPrefix))
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		out, unclear := make([]JudgedJob, 0, len(all)), false
 		for _, j := range all {
@@ -113,19 +126,19 @@ func Jobs(ctx context.Context, names *admin.Admin, prefix string) ([]JudgedJob, 
 			runs := false
 			if j.Unended() { // a job must not look dead because of a missing right
 				if runs, err = admin.MayBeHeldBy(ctx, names, j.Name, j.Client); err != nil {
-					return nil, err
+					return nil, 0, err
 				}
 			}
 			out = append(out, JudgedJob{j, j.State(runs)})
 			unclear = unclear || j.Unended() && !runs
 		}
 		if !unclear || again {
-			return out, nil
+			return out, unreadable, nil
 		}
 		select {
 		case <-time.After(settling):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, 0, ctx.Err()
 		}
 	}
 }

@@ -74,20 +74,20 @@ func (s *countingStore) Scan(ctx context.Context, pattern string) iter.Seq2[stri
 	return s.Store.Scan(ctx, pattern)
 }
 
-func (written) Hours(context.Context) ([]journal.Hour, error) { return nil, nil }
+func (written) Hours(context.Context) ([]journal.Hour, int, error) { return nil, 0, nil }
 
-func (brokenJournal) Hours(context.Context) ([]journal.Hour, error) {
-	return nil, errors.New("no hours today")
+func (brokenJournal) Hours(context.Context) ([]journal.Hour, int, error) {
+	return nil, 0, errors.New("no hours today")
 }
 
-func (written) Jobs(context.Context) ([]journal.Job, error) {
+func (written) Jobs(context.Context) ([]journal.Job, int, error) {
 	now := time.Now()
 	return []journal.Job{{
 		Name: "nightly", Owner: "web-1:77", Now: now, Tried: now.Add(-time.Hour), Started: now.Add(-time.Hour), Ended: now.Add(-50 * time.Minute),
 		Code: 3, Took: 10 * time.Minute, Skipped: 2,
-	}}, nil
+	}}, 0, nil
 }
 
-func (brokenJournal) Jobs(context.Context) ([]journal.Job, error) {
-	return nil, errors.New("no jobs today")
+func (brokenJournal) Jobs(context.Context) ([]journal.Job, int, error) {
+	return nil, 0, errors.New("no jobs today")
 }

@@ -17,9 +17,9 @@ type Journal interface {
 	// ends. It ignores KeyPrefix.
 	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
 	// Hours lists the sums of past hours, like journal.Hours.
-	Hours(ctx context.Context) ([]journal.Hour, error)
-	// Jobs lists the jobs that "holdfast run" has recorded.
-	Jobs(ctx context.Context) ([]journal.Job, error)
+	Hours(ctx context.Context) (hours []journal.Hour, unreadable int, err error)
+	// Jobs lists the jobs that "holdfast run" has recorded, like journal.Jobs.
+	Jobs(ctx context.Context) (jobs []journal.Job, unreadable int, err error)
 }
 
 // JournalIn is the journal in a store, of Clients whose Options.Prefix is
@@ -41,10 +41,10 @@ func (s stored) Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.E
 	return journal.Follow(ctx, s.store, q)
 }
 
-func (s stored) Hours(ctx context.Context) ([]journal.Hour, error) {
+func (s stored) Hours(ctx context.Context) ([]journal.Hour, int, error) {
 	return journal.Hours(ctx, s.store, s.prefix)
 }
 
-func (s stored) Jobs(ctx context.Context) ([]journal.Job, error) {
+func (s stored) Jobs(ctx context.Context) ([]journal.Job, int, error) {
 	return journal.Jobs(ctx, s.store, s.prefix)
 }

@@ -114,7 +114,7 @@ func New(options *Options) (*Notifier, error) {
 // Run campaigns as a Client, and posts while it leads. It returns when ctx ends.
 func (n *Notifier) Run(ctx context.Context, client *holdfast.Client, survey Survey) {
 	lead := func(ctx context.Context, _ *holdfast.Lease) error {
-		t := term{Notifier: n, survey: survey, record: record{client, map[string]string{}}}
+		t := term{Notifier: n, survey: survey, record: record{client: client, unsaved: map[string]string{}}}
 		for sleep(ctx, max(interval, share*t.round(ctx))) {
 		}
 		return nil
@@ -162,6 +162,10 @@ func (t *term) round(ctx context.Context) (took time.Duration) {
 		return took
 	}
 	t.ill = false
+	if n := t.record.unreadable; n > 0 {
+		t.record.unreadable = 0
+		t.options.Logger.Warn("holdfast: records of posted problems cannot be read and are removed: another program wrote them", "records", n)
+	}
 	now := time.Now()
 	due := t.watch.see(now, problems(report, t.options.Except), posted)
 	if now.Before(t.after) {

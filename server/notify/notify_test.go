@@ -336,3 +336,31 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Another program has written into the record. A problem that it hides is posted, an end that never
+// was is not, and the record has the true problem only.
+func TestForgedRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const key = "holdfast/notified:holdfast:"
+		future := time.Now().AddDate(100, 0, 0).Format(time.RFC3339)
+		for name, value := range map[string]string{
+			"n": `{"code":"x"}`, "junk": "junk", "late": `{"code":"no-ttl","since":"` + future + `"}`, "old": `{"code":"no-ttl","since":"0001-01-01T00:00:00Z"}`,
+			strings.Repeat("n", 513): `{"code":"no-ttl","since":"1999-12-31T00:00:00Z"}`, "long": `{"code":"` + strings.Repeat("x", 1<<20) + `"}`,
+		} {
+			if _, err := w.store.Do("HSET", key, name, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer w.start(&notify.Options{})()
+		w.set("n", diagnose.NoTTL)
+		w.want(time.Minute, "+n")
+		names, err := w.store.Do("HKEYS", key)
+		if got := fmt.Sprint(names); err != nil || got != "[n]" {
+			t.Errorf("the record has %s, %v, want n", got, err)
+		}
+		if log := w.log.String(); !strings.Contains(log, "records=6") {
+			t.Errorf("logged %q, want 6 records", log)
+		}
+	})
+}

@@ -15,6 +15,10 @@ import (
 const (
 	keep    = 7 * 24 * time.Hour // without a leader
 	ofACall = 5 * time.Second
+
+	maxName  = 512
+	maxValue = 256
+	longest  = 10 * 365 * 24 * time.Hour // of a problem
 )
 
 // record stores in a hash of Redis which problems were posted and are open. A field is a name.
@@ -22,6 +26,8 @@ const (
 type record struct {
 	client  *holdfast.Client
 	unsaved map[string]string // fields to set; "": to delete
+
+	unreadable int // fields that no leader wrote
 }
 
 // noteScript sets and deletes fields, and returns the hash.
@@ -68,14 +74,26 @@ func (r *record) save(ctx context.Context) (posted map[string]open, err error) {
 	}
 	posted = make(map[string]open, len(fields))
 	for name, value := range fields {
-		var o open
 		if value == "" {
 			continue
 		}
-		_ = json.Unmarshal([]byte(value), &o) // else it is open with no code, and ends
+		o, ok := read(name, value)
+		if !ok { // it is removed: a false problem must not hide a true one
+			r.unsaved[name] = ""
+			r.unreadable++
+			continue
+		}
 		posted[name] = o
 	}
 	return posted, nil
+}
+
+// read reads a field. It is false for what no leader wrote.
+func read(name, value string) (o open, ok bool) {
+	if len(name) > maxName || len(value) > maxValue || json.Unmarshal([]byte(value), &o) != nil {
+		return open{}, false
+	}
+	return o, seriousness(o.Code) >= 0 && time.Until(o.Since) < keep && time.Since(o.Since) < longest
 }
 
 func (r *record) write(ctx context.Context, changed map[string]string) (map[string]string, error) {

@@ -227,7 +227,7 @@ func TestNothingOverlaps(t *testing.T) {
 		_ = client.Close() // the writer has its last events now
 		_ = writer.Close()
 
-		report, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}))
+		report, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

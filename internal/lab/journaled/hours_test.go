@@ -20,7 +20,7 @@ import (
 // sum adds up the hours: a test may run across the end of one.
 func sum(t *testing.T, store driver.Store) (all journal.Hour, n int) {
 	t.Helper()
-	hours, err := journal.Hours(t.Context(), store, "")
+	hours, _, err := journal.Hours(t.Context(), store, "")
 	if err != nil {
 		t.Fatal(err)
 	}

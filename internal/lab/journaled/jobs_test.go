@@ -23,7 +23,7 @@ func runs(w *journal.Writer, name string, every time.Duration, starts ...time.Du
 
 func jobsByName(t *testing.T, store *faulty) map[string]journal.Job {
 	t.Helper()
-	jobs, err := journal.Jobs(t.Context(), store, "")
+	jobs, _, err := journal.Jobs(t.Context(), store, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: got %v ago, want %v", what, time.Since(got), want)
 		}
 	}
-	jobs, err := journal.Jobs(t.Context(), store, "")
+	jobs, _, err := journal.Jobs(t.Context(), store, "")
 	if err != nil || len(jobs) != 3 {
 		t.Fatalf("got %+v, %v, want three", jobs, err)
 	}
@@ -221,7 +221,7 @@ func TestJobsAreCapped(t *testing.T) {
 		w.Note(journal.Entry{Event: journal.Skipped, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
 	}
 	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), store, "")
+	jobs, _, err := journal.Jobs(t.Context(), store, "")
 	if err != nil || len(jobs) != 1000 {
 		t.Fatalf("got %d, %v, want 1000", len(jobs), err)
 	}
@@ -244,7 +244,7 @@ func TestJobNotesTwice(t *testing.T) {
 	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
 	store.mends()
 	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), store, "")
+	jobs, _, err := journal.Jobs(t.Context(), store, "")
 	if err != nil || len(jobs) != 1 || jobs[0].Skipped != 1 {
 		t.Errorf("got %+v, %v, want one skip", jobs, err)
 	}
@@ -265,7 +265,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 		w := newWriter(t, store, journal.Options{Every: time.Millisecond})
 		runs(w, "nightly", 0, time.Hour)
 		flush(t, w)
-		jobs, err := journal.Jobs(t.Context(), store, "")
+		jobs, _, err := journal.Jobs(t.Context(), store, "")
 		if err != nil || len(jobs) != 1 || jobs[0].Unended() || jobs[0].Succeeded.IsZero() {
 			t.Errorf("after %q: got %+v, %v", record, jobs, err)
 		}

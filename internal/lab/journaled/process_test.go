@@ -52,7 +52,7 @@ func (s *stage) granted(t *testing.T, owner string) {
 
 func (s *stage) audit(t *testing.T) *journal.Report {
 	t.Helper()
-	r, err := journal.Audit(journal.Read(t.Context(), s.store, journal.Query{}))
+	r, err := journal.Audit(journal.Read(t.Context(), s.store, journal.Query{}), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestJobsOnAServer(t *testing.T) {
 	}
 	w.Note(journal.Entry{Event: journal.Ended, Name: "j1104", Code: 3, Held: time.Minute})
 	flush(t, w)
-	jobs, err := journal.Jobs(t.Context(), s.store, "")
+	jobs, _, err := journal.Jobs(t.Context(), s.store, "")
 	if err != nil || len(jobs) != 1000 {
 		t.Fatalf("got %d, %v, want 1000", len(jobs), err)
 	}

@@ -103,10 +103,11 @@ func (p *Past) History(w http.ResponseWriter, r *http.Request) error {
 		q.Since = time.Now().Add(-f.since)
 	}
 	return p.read(w, r, func(ctx context.Context) (any, error) {
-		entries := []view.Entry{}
+		entries, unreadable := []view.Entry{}, 0
 		for e, err := range journal.Read(ctx, p.admin.Store(), q) {
 			switch {
 			case errors.Is(err, journal.ErrEntry):
+				unreadable++
 				continue
 			case err != nil:
 				return nil, err
@@ -117,7 +118,7 @@ func (p *Past) History(w http.ResponseWriter, r *http.Request) error {
 				break
 			}
 		}
-		return map[string]any{"entries": entries}, nil
+		return map[string]any{"entries": entries, "unreadable": unreadable}, nil
 	})
 }
 
@@ -128,7 +129,7 @@ func (p *Past) Jobs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return p.read(w, r, func(ctx context.Context) (any, error) {
-		all, err := view.Jobs(ctx, p.admin, cmp.Or(f.name, f.prefix))
+		all, unreadable, err := view.Jobs(ctx, p.admin, cmp.Or(f.name, f.prefix))
 		if err != nil {
 			return nil, err
 		}
@@ -138,6 +139,6 @@ func (p *Past) Jobs(w http.ResponseWriter, r *http.Request) error {
 				jobs = append(jobs, view.NewJob(j))
 			}
 		}
-		return map[string]any{"jobs": jobs}, nil
+		return map[string]any{"jobs": jobs, "unreadable": unreadable}, nil
 	})
 }

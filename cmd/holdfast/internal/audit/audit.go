@@ -36,11 +36,11 @@ func Command(a *cli.App) *cobra.Command {
 }
 
 func audit(ctx context.Context, a *cli.App, store driver.Store, prefix string, since time.Duration) error {
-	q := journal.Query{KeyPrefix: a.Prefix}
+	var from time.Time
 	if since > 0 {
-		q.Since = time.Now().Add(-since)
+		from = time.Now().Add(-since)
 	}
-	report, err := journal.Audit(journal.Read(ctx, store, q), prefix)
+	report, err := journal.Audit(journal.Read(ctx, store, journal.Query{KeyPrefix: a.Prefix}), from, prefix)
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,7 @@ type reportJSON struct {
 	Verdict       string             `json:"verdict"`
 	Reasons       []string           `json:"reasons"`
 	Entries       int                `json:"entries"`
+	Unreadable    int                `json:"unreadable"`
 	Names         int                `json:"names"`
 	Leases        int                `json:"leases"`
 	Shared        int                `json:"shared"`
@@ -128,7 +129,7 @@ type unendedJSON struct {
 
 func newReportJSON(r *journal.Report) reportJSON {
 	out := reportJSON{
-		Verdict: string(r.Verdict), Reasons: append([]string{}, r.Reasons...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
+		Verdict: string(r.Verdict), Reasons: append([]string{}, r.Reasons...), Entries: r.Entries, Unreadable: r.Unreadable, Names: r.Names, Leases: r.Leases,
 		Shared: r.Shared, UncertaintyMS: console.Milliseconds(r.Uncertainty), Missing: r.Missing,
 		Findings: []auditFindingJSON{}, Holes: []holeJSON{}, Unended: []unendedJSON{},
 	}

@@ -128,7 +128,7 @@ func (c completer) namesInUse(cmd *cobra.Command, typed string) (names []string)
 func (c completer) job(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		c.silently(cmd, func(ctx context.Context, client *connect.Session) {
-			jobs, _ := journal.Jobs(ctx, client.Store, c.Prefix)
+			jobs, _, _ := journal.Jobs(ctx, client.Store, c.Prefix)
 			for _, j := range jobs {
 				if strings.HasPrefix(j.Name, typed) && oneWord(j.Name) {
 					names = append(names, j.Name)

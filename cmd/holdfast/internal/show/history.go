@@ -47,11 +47,12 @@ func history(ctx context.Context, a *cli.App, client *connect.Session, name stri
 	if state, err := client.Admin.Inspect(ctx, name); err == nil { // else the history is without it
 		page.now = state
 	}
-	entries := []view.Entry{}
+	entries, unreadable := []view.Entry{}, 0
 	for e, err := range journal.Read(ctx, client.Store, q) {
 		switch {
 		case errors.Is(err, journal.ErrEntry):
 			a.Detail("%s", cli.Reason(err))
+			unreadable++
 			continue
 		case err != nil:
 			return err
@@ -65,6 +66,9 @@ func history(ctx context.Context, a *cli.App, client *connect.Session, name stri
 		if len(entries) == n || page.full(n) {
 			break
 		}
+	}
+	if unreadable > 0 {
+		a.Say("%s", view.Unreadable(unreadable, "entry"))
 	}
 	if a.Output == "json" {
 		return console.PrintJSON(a.Stdout, entries)
@@ -98,7 +102,7 @@ type chapter struct {
 
 // full reports whether n rows are complete.
 func (s *story) full(n int) bool {
-	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows) >= 10*n
+	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows)+len(s.released) >= 10*n
 }
 
 func (s *story) take(e journal.Entry) {
@@ -191,6 +195,7 @@ func WatchCommand(a *cli.App) *cobra.Command {
 
 func watch(ctx context.Context, a *cli.App, store driver.Store, prefix string) error {
 	a.Detail("watching %s", cli.PublicURL(a.RedisURL))
+	unreadable, said := 0, time.Time{}
 	for e, err := range journal.Follow(ctx, store, journal.Query{KeyPrefix: a.Prefix, Prefix: prefix}) {
 		switch {
 		case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, journal.ErrRewound):
@@ -198,6 +203,10 @@ func watch(ctx context.Context, a *cli.App, store driver.Store, prefix string) e
 			continue
 		case errors.Is(err, journal.ErrEntry):
 			a.Detail("%s", cli.Reason(err))
+			if unreadable++; time.Since(said) > time.Minute { // there may be thousands a second
+				a.Say("%s", view.Unreadable(unreadable, "entry"))
+				said = time.Now()
+			}
 			continue
 		case err != nil:
 			return err

@@ -51,9 +51,12 @@ func forget(ctx context.Context, a *cli.App, client *connect.Session, name strin
 }
 
 func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix string, problems bool) error {
-	all, err := view.Jobs(ctx, client.Admin, prefix)
+	all, unreadable, err := view.Jobs(ctx, client.Admin, prefix)
 	if err != nil {
 		return err
+	}
+	if unreadable > 0 {
+		a.Say("%s", view.Unreadable(unreadable, "job"))
 	}
 	known := len(all)
 	if problems {
@@ -76,7 +79,7 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix strin
 	switch {
 	case a.Output != "json" && known == 0 && prefix != "":
 		a.Say("no job begins with %s", view.Text(prefix))
-	case a.Output != "json" && known == 0:
+	case a.Output != "json" && known == 0 && unreadable == 0:
 		a.Say("no jobs yet; 'holdfast run' records each run, except with --no-journal")
 	case len(all) > 0 || a.Output == "json":
 		err = a.Print(out, func(s console.Screen) { console.PrintTable(s, rows) })

@@ -40,9 +40,9 @@ type Board struct {
 	templates map[string]*template.Template
 	turns     chan struct{}    // full while as many pages are being made as may be
 	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
-	recent    memo.Memo[[]journal.Entry]
-	hours     memo.Memo[[]journal.Hour]
-	records   memo.Memo[[]journal.Job]
+	recent    memo.Memo[readings[journal.Entry]]
+	hours     memo.Memo[readings[journal.Hour]]
+	records   memo.Memo[readings[journal.Job]]
 	checks    memo.Memo[[]doctor.Result]
 }
 

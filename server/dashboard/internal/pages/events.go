@@ -16,15 +16,16 @@ import (
 // eventsPage is what happened, the newest first.
 type eventsPage struct {
 	*visit
-	What    string
-	Whats   []choice
-	Since   []choice
-	Pages   *parts
-	Rows    []eventRow
-	Written bool      // there is a journal, and somebody writes it
-	Trouble string    // it does not answer
-	Began   time.Time // of what was seen
-	Empty   bool
+	What       string
+	Whats      []choice
+	Since      []choice
+	Pages      *parts
+	Rows       []eventRow
+	Written    bool      // there is a journal, and somebody writes it
+	Trouble    string    // it does not answer
+	Unreadable string    // some of it can't be read
+	Began      time.Time // of what was seen
+	Empty      bool
 }
 
 // eventRow is an Entry as it is shown.
@@ -91,16 +92,17 @@ func happened(page *eventsPage, short bool) (entries []journal.Entry) {
 	}
 	if page.Journal != nil {
 		written, err := recent(page.Board, wish{})
-		page.Written = len(written) > 0
+		page.Written = len(written.all) > 0
 		if err == nil && page.Written && (short || page.What != "") {
 			written, err = recent(page.Board, wish{event: journal.Event(page.What), within: within})
 		}
 		if err != nil {
 			page.Trouble = whyNot(err)
 		}
+		page.Unreadable = written.text("entry")
 		if page.Written {
 			// The stream is in the order of writing, and writers write in batches.
-			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
+			return slices.SortedStableFunc(slices.Values(written.all), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}
 	page.Began = page.Picture.Past.Began

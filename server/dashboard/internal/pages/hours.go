@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/journal"
@@ -23,11 +24,11 @@ var spans = []struct {
 }
 
 // hours asks the journal once for all visitors.
-func hours(b *Board) ([]journal.Hour, error) {
+func hours(b *Board) (readings[journal.Hour], error) {
 	ctx, cancel := context.WithTimeout(context.Background(), firstPicture)
 	defer cancel()
-	good := func(a memo.Answer[[]journal.Hour]) bool { return time.Since(a.At) <= 4*seen.Interval }
-	got := b.hours.Get(ctx, "", good, func() ([]journal.Hour, error) { return b.Journal.Hours(ctx) })
+	good := func(a memo.Answer[readings[journal.Hour]]) bool { return time.Since(a.At) <= 4*seen.Interval }
+	got := b.hours.Get(ctx, "", good, func() (readings[journal.Hour], error) { return readingsOf(b.Journal.Hours(ctx)) })
 	return got.Value, got.Err
 }
 
@@ -48,26 +49,34 @@ func addHours(o *overviewPage, now time.Time) {
 	if chosen.value == "" {
 		return
 	}
-	sums, err := hours(o.Board)
+	read, err := hours(o.Board)
 	if err != nil {
 		o.Trouble = whyNot(err)
 	}
+	sums := ofLastDays(read.all, now)
 	if len(sums) > 0 {
 		o.Reach = show.Ago(sums[0].Begin)
 	}
+	o.Unreadable = read.text("sum")
 	o.Hourly, o.Charts = true, hourCharts(everyHour(sums, now), chosen.span, now)
 }
 
 // reach is how far back the sums of a journal go.
 const reach = 9 * 24 * time.Hour
 
+// ofLastDays leaves out other sums: Redis may have forgotten to remove them, or another program
+// wrote them.
+func ofLastDays(sums []journal.Hour, now time.Time) []journal.Hour {
+	return slices.DeleteFunc(slices.Clone(sums), func(h journal.Hour) bool {
+		age := now.Sub(h.Begin)
+		return age > reach || age < -time.Hour
+	})
+}
+
 // everyHour adds the hours in which nothing was written. Of the time before the first nothing
 // is known.
 func everyHour(sums []journal.Hour, now time.Time) (all []journal.Hour) {
 	for _, h := range sums {
-		if age := now.Sub(h.Begin); age > reach || age < -time.Hour {
-			continue // no sum of the last days
-		}
 		for n := len(all); n > 0 && all[n-1].Begin.Add(time.Hour).Before(h.Begin); n++ {
 			all = append(all, journal.Hour{Begin: all[n-1].Begin.Add(time.Hour)})
 		}
@@ -79,13 +88,16 @@ func everyHour(sums []journal.Hour, now time.Time) (all []journal.Hour) {
 	return all
 }
 
+// mostWaited bounds the waits of all hours: the sum with another hour does not overflow.
+const mostWaited = 100 * 365 * 24 * time.Hour
+
 func hourCharts(all []journal.Hour, s span, now time.Time) []chart {
 	first := now.Add(-s.long).Truncate(time.Hour)
 	s.long = now.Sub(first)
 	var sum journal.Hour
 	for _, h := range all {
 		if !h.Begin.Before(first) {
-			sum.Granted, sum.Lost, sum.Waited, sum.Longest = sum.Granted+h.Granted, sum.Lost+h.Lost, sum.Waited+h.Waited, max(sum.Longest, h.Longest)
+			sum.Granted, sum.Lost, sum.Waited, sum.Longest = sum.Granted+h.Granted, sum.Lost+h.Lost, min(sum.Waited+h.Waited, mostWaited), max(sum.Longest, h.Longest)
 		}
 	}
 	seconds := valuesOf(all, func(h journal.Hour) *float64 { return new(float64(h.Begin.Unix())) })

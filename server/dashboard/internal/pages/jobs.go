@@ -12,9 +12,10 @@ import (
 // jobsPage lists what `holdfast run` ran, the one first whose last success is the oldest.
 type jobsPage struct {
 	*visit
-	Trouble string
-	Jobs    []jobRow
-	Pages   *parts
+	Trouble    string
+	Unreadable string
+	Jobs       []jobRow
+	Pages      *parts
 }
 
 // jobRow is one job.
@@ -36,12 +37,13 @@ func jobs(v *visit) any {
 	if v.Journal == nil {
 		return page
 	}
-	all, err := records(v.Board)
+	read, err := records(v.Board)
 	if err != nil {
 		page.Trouble = whyNot(err)
 		return page
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(j journal.Job) bool { return !v.fits(j.Name, j.Owner) })
+	page.Unreadable = read.text("job")
+	all := slices.DeleteFunc(slices.Clone(read.all), func(j journal.Job) bool { return !v.fits(j.Name, j.Owner) })
 	page.Pages, all = paged(v, all)
 	for _, j := range all {
 		page.Jobs = append(page.Jobs, jobRow{j, stateOf(j, v.Picture)})

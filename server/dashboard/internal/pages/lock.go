@@ -99,8 +99,8 @@ func addHeld(v *visit, l *seen.Lock, holders []admin.Holder) {
 		for _, h := range l.Holders {
 			owners = append(owners, h.Owner)
 		}
-		if entries, err := recent(v.Board, wish{name: l.Name}); err == nil {
-			written = journal.HeldSince(inOrder(until(entries, l.Seen, v.Picture.Ahead)), owners)
+		if read, err := recent(v.Board, wish{name: l.Name}); err == nil {
+			written = journal.HeldSince(inOrder(until(read.all, l.Seen, v.Picture.Ahead)), owners)
 		}
 	}
 	for i := range holders {

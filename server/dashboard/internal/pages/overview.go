@@ -13,19 +13,20 @@ import (
 // overviewPage is what the first page shows.
 type overviewPage struct {
 	*visit
-	Tiles    []tile
-	Charts   []chart
-	Spans    []choice    // times that the charts can show; none without a journal
-	Hourly   bool        // the charts are of hours
-	Reach    *show.Stamp // where the hours begin; nil: there are none
-	Trouble  string      // the hours can't be read
-	Troubles []problem
-	More     int // problems that are not shown
-	Queues   []*seen.Lock
-	Oldest   []*seen.Lock
-	Written  bool      // hand-overs, waits and losses are the journal's
-	Newest   time.Time // entry of the journal
-	Began    time.Time
+	Tiles      []tile
+	Charts     []chart
+	Spans      []choice    // times that the charts can show; none without a journal
+	Hourly     bool        // the charts are of hours
+	Reach      *show.Stamp // where the hours begin; nil: there are none
+	Trouble    string      // the hours can't be read
+	Unreadable string      // some of them can't
+	Troubles   []problem
+	More       int // problems that are not shown
+	Queues     []*seen.Lock
+	Oldest     []*seen.Lock
+	Written    bool      // hand-overs, waits and losses are the journal's
+	Newest     time.Time // entry of the journal
+	Began      time.Time
 }
 
 // tile is one figure.

@@ -48,8 +48,8 @@ func timelineOf(v *visit, name string, l *seen.Lock) timeline {
 		}
 	}
 	if v.Journal != nil {
-		if entries, err := recent(v.Board, wish{name: name}); err == nil && len(entries) > 0 {
-			entries = until(entries, at, p.Ahead)
+		if read, err := recent(v.Board, wish{name: name}); err == nil && len(read.all) > 0 {
+			entries := until(read.all, at, p.Ahead)
 			holds, t.Written = holdsOf(entries), true
 			if len(entries) > 0 {
 				t.Newest = newestOf(entries)

@@ -55,8 +55,8 @@ type Picture struct {
 type Journal interface {
 	Read(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
 	Follow(ctx context.Context, q journal.Query) iter.Seq2[journal.Entry, error]
-	Hours(ctx context.Context) ([]journal.Hour, error)
-	Jobs(ctx context.Context) ([]journal.Job, error)
+	Hours(ctx context.Context) ([]journal.Hour, int, error)
+	Jobs(ctx context.Context) ([]journal.Job, int, error)
 }
 
 // NewSampler makes a Sampler of the names below a prefix; journal and known may be nil.
@@ -165,7 +165,7 @@ func (s *Sampler) catchUp(ctx context.Context) (after journal.Query, ok bool) {
 		if err != nil && !errors.Is(err, journal.ErrEntry) {
 			return after, false
 		}
-		after.After = newest.ID
+		after.After = newest.ID // empty if that is unreadable
 		s.remember((*Past).read)
 		break
 	}
