@@ -13,8 +13,7 @@ for _, field in ipairs({'kind', 'capacity', 'head', 'asked'}) do
 end
 local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 do
-  local key, count, samples = holders, redis.call('ZCARD', holders), 0
-  if count > {{most_heavy}} then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
+  local key, count, samples = holders, redis.call('ZCARD', holders), {{most_heavy}}
   -- include part/refuse_huge.lua
 end
 do
