@@ -84,40 +84,43 @@ func listenOn(t *testing.T, server *redistest.Server, channels ...string) {
 // it can read in some milliseconds, and does not answer long texts.
 func TestHugeMembersAreNotRead(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	const huge, most = "string.rep('x', 2^21)", "for i = 1, 100001 do "
+	const huge, most = "string.rep('x', 2^21)", "for i = ARGV[1], ARGV[1] + 999 do "
 	for _, way := range []struct {
 		name   string
 		script *driver.Script
 		keys   []any
 		args   []any
 		lua    string // what another program does
+		many   int    // with how many numbers; 0: once
 		want   string
 	}{
-		{"waiter", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, " + huge + ")", "too long"},
-		{"waiters", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, most + "redis.call('ZADD', 'Q', i, 'c.' .. i .. '.5000|o') end", ""},
-		{"long waiter", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, string.rep('x', 9999))", ""},
-		{"value", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('SET', 'L', string.rep('x', 9999))", ""},
-		{"shared waiter", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, " + huge + ")", "too long"},
-		{"holder", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'H', '4e15', " + huge + ")", "too long"},
-		{"long holder", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'H', '4e15', 'c.n.5000.s2|' .. string.rep('x', 9999))", ""},
-		{"holders", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, most + "redis.call('ZADD', 'H', '4e15', i) end", "too many holders"},
-		{"holders of a lock", script.SharedLock, []any{"L", "F", "Q", "H"}, []any{"c.new.5000.s1|o", "900000", "try", "0", ""}, most + "redis.call('ZADD', 'H', '4e15', i .. '.n.5000.s2|o') end", "too many holders"},
-		{"kind", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", "another program"},
-		{"kind of a lock", script.SharedLock, []any{"L", "F", "Q", "H"}, []any{"c.new.5000.s1|o", "2", "try", "0", ""}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", "another program"},
-		{"kind of a mutex", script.Lock, []any{"L", "F", "Q"}, []any{"c.new.5000|o"}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", "WRONGTYPE"},
-		{"job", script.JobList, []any{"J"}, nil, "redis.call('HSET', 'J', 'x', " + huge + ")", "too long"},
-		{"long job", script.JobList, []any{"J"}, nil, "redis.call('HSET', 'J', 'x', string.rep('x', 9999))", ""},
-		{"jobs", script.JobList, []any{"J"}, nil, most + "redis.call('HSET', 'J', i, i) end", "too many fields"},
-		{"sum", script.JournalSums, []any{"S"}, nil, "redis.call('HSET', 'S', '1', " + huge + ")", "too long"},
-		{"sums", script.JournalSums, []any{"S"}, nil, most + "redis.call('HSET', 'S', i, i) end", "too many fields"},
-		{"entry", script.JournalRead, []any{"E"}, []any{"-", "+", "back", "500", "", "", ""}, "redis.call('XADD', 'E', '*', 'name', 'n', 'more', " + huge + ")", "too long"},
-		{"long entry", script.JournalRead, []any{"E"}, []any{"-", "+", "back", "500", "", "", ""}, "redis.call('XADD', 'E', '*', 'name', 'n', 'more', string.rep('x', 9999))", ""},
-		{"details", script.DetailsInspect, []any{"D"}, nil, "redis.call('SET', 'D', " + huge + ")", ""},
-		{"name", driver.ScanPage, nil, []any{"0", "*", "512"}, "redis.call('SET', string.rep('x', 9999), 1)", ""},
+		{"waiter", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, " + huge + ")", 0, "too long"},
+		{"waiters", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, most + "redis.call('ZADD', 'Q', i, 'c.' .. i .. '.5000|o') end", 100_001, ""},
+		{"long waiter", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, string.rep('x', 9999))", 0, ""},
+		{"value", script.Inspect, []any{"L", "F", "Q"}, []any{"10", ""}, "redis.call('SET', 'L', string.rep('x', 9999))", 0, ""},
+		{"shared waiter", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'Q', 1, " + huge + ")", 0, "too long"},
+		{"holder", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'H', '4e15', " + huge + ")", 0, "too long"},
+		{"long holder", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('ZADD', 'H', '4e15', 'c.n.5000.s2|' .. string.rep('x', 9999))", 0, ""},
+		{"holders", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, most + "redis.call('ZADD', 'H', '4e15', i) end", 100_001, "too many holders"},
+		{"holders of a lock", script.SharedLock, []any{"L", "F", "Q", "H"}, []any{"c.new.5000.s1|o", "900000", "try", "0", ""}, most + "redis.call('ZADD', 'H', '4e15', i .. '.n.5000.s2|o') end", 100_001, "too many holders"},
+		{"kind", script.SharedInspect, []any{"L", "F", "Q", "H"}, []any{"10", ""}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", 0, "another program"},
+		{"kind of a lock", script.SharedLock, []any{"L", "F", "Q", "H"}, []any{"c.new.5000.s1|o", "2", "try", "0", ""}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", 0, "another program"},
+		{"kind of a mutex", script.Lock, []any{"L", "F", "Q"}, []any{"c.new.5000|o"}, "redis.call('HSET', 'L', 'kind', string.rep('x', 9999))", 0, "WRONGTYPE"},
+		{"job", script.JobList, []any{"J"}, nil, "redis.call('HSET', 'J', 'x', " + huge + ")", 0, "too long"},
+		{"long job", script.JobList, []any{"J"}, nil, "redis.call('HSET', 'J', 'x', string.rep('x', 9999))", 0, ""},
+		{"jobs", script.JobList, []any{"J"}, nil, most + "redis.call('HSET', 'J', i, i) end", 10_001, "too many fields"},
+		{"sum", script.JournalSums, []any{"S"}, nil, "redis.call('HSET', 'S', '1', " + huge + ")", 0, "too long"},
+		{"sums", script.JournalSums, []any{"S"}, nil, most + "redis.call('HSET', 'S', i, i) end", 10_001, "too many fields"},
+		{"entry", script.JournalRead, []any{"E"}, []any{"-", "+", "back", "500", "", "", ""}, "redis.call('XADD', 'E', '*', 'name', 'n', 'more', " + huge + ")", 0, "too long"},
+		{"long entry", script.JournalRead, []any{"E"}, []any{"-", "+", "back", "500", "", "", ""}, "redis.call('XADD', 'E', '*', 'name', 'n', 'more', string.rep('x', 9999))", 0, ""},
+		{"details", script.DetailsInspect, []any{"D"}, nil, "redis.call('SET', 'D', " + huge + ")", 0, ""},
+		{"name", driver.ScanPage, nil, []any{"0", "*", "512"}, "redis.call('SET', string.rep('x', 9999), 1)", 0, ""},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			server.MustDo(t, "FLUSHALL")
-			server.MustDo(t, "EVAL", way.lua, 0)
+			for from := 1; from == 1 || from <= way.many; from += 1000 {
+				server.MustDo(t, "EVAL", way.lua, 0, from)
+			}
 			server.MustDo(t, "CONFIG", "RESETSTAT")
 			answer, err := server.Do(append(append([]any{"EVAL", way.script.Source, len(way.keys)}, way.keys...), way.args...)...)
 			said := answer + fmt.Sprint(err)
