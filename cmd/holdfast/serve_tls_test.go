@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // issued writes a certificate for 127.0.0.1 that has signed itself, and its key.
@@ -128,4 +130,45 @@ func TestServeRereadsTheCertificate(t *testing.T) {
 		served, said := ask()
 		return served.Equal(second) && strings.Contains(said, "no such file")
 	})
+}
+
+// Handshakes that never end keep no renewal out, and end no stream of HTTP/2.
+func TestServeUnfinishedHandshakes(t *testing.T) {
+	t.Parallel()
+	file, secrets, _ := newTokens(t, auth.User)
+	cert, key, parsed := issued(t)
+	s := startServe(t, startRedis(t).url(), "--tokens", file, "--max-connections", "40", "--tls-cert", cert, "--tls-key", key).by(secrets[0])
+	roots := x509.NewCertPool()
+	roots.AddCert(parsed)
+	send := func(method, path, body string) *http.Response { // by a connection of its own
+		t.Helper()
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+		t.Cleanup(client.CloseIdleConnections)
+		q, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", "application/json")
+		s.authorize(q)
+		r, err := client.Do(q)
+		if err != nil || r.ProtoMajor != 2 {
+			t.Fatalf("%s %s: %+v, %v", method, path, r, err)
+		}
+		t.Cleanup(func() { _ = r.Body.Close() })
+		return r
+	}
+	stream := send("POST", "/v1/leases/stream", `{"name": "n", "ttl": "3s"}`)
+	lines := bufio.NewScanner(stream.Body)
+	for range 5 {
+		s.crowd(40)
+		if r := send("GET", "/v1/locks/n", ""); r.StatusCode != http.StatusOK {
+			t.Errorf("behind 40 handshakes: %s", r.Status)
+		}
+	}
+	for over := time.Now(); lines.Scan(); {
+		if strings.Contains(lines.Text(), "event: renewed") && time.Since(over) > time.Second {
+			return
+		}
+	}
+	t.Errorf("the stream ended: %v", lines.Err())
 }
