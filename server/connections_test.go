@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -93,7 +94,7 @@ func (g *guest) open() bool {
 	_ = g.SetReadDeadline(time.Now().Add(-1))
 	defer g.SetReadDeadline(time.Time{}) //nolint:errcheck // of a pipe
 	_, err := g.Read(make([]byte, 1))
-	return err != io.EOF
+	return !errors.Is(err, io.EOF)
 }
 
 // holds takes a name by a stream, and reads it.

@@ -36,7 +36,9 @@ func (g *guard) check(r *http.Request) error {
 		return err
 	}
 	err := g.cross.Check(r)
-	if site := r.Header.Get("Sec-Fetch-Site"); err == nil && (site == "cross-site" || site == "same-site") && !(g.links && isLink(r)) {
+	site := r.Header.Get("Sec-Fetch-Site")
+	other, link := site == "cross-site" || site == "same-site", g.links && isLink(r)
+	if err == nil && other && !link {
 		return reply.NewProblem("cross-origin", "a web page of another site sent this request: Sec-Fetch-Site is %s", site)
 	}
 	if err != nil {

@@ -99,7 +99,7 @@ var serverMutants = []mutant{
 	{guard: "http: a request from another site is refused", file: "server/guard.go", pkg: "./server", name: "TestNoPageGetsIn",
 		edits: []string{"err := g.cross.Check(r)", "err := error(nil)"}},
 	{guard: "http: a page of another site reads nothing", file: "server/guard.go", pkg: "./server", name: "TestNoPageGetsIn",
-		edits: []string{"!(g.links && isLink(r))", "false"}},
+		edits: []string{"&& other && !link {", "&& other && !link && false {"}},
 	{guard: "http: only a link may lead here", file: "server/guard.go", pkg: "./server", name: "TestNoPageGetsIn",
 		edits: []string{"r.Header.Get(\"Sec-Fetch-Dest\") == \"document\"", "true"}},
 	{guard: "profiles: they are for requests to this host", file: "cmd/holdfast/internal/serve/admin.go", pkg: "./cmd/holdfast", name: "TestServeProfilesAreLocal",
