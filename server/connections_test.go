@@ -159,6 +159,26 @@ func TestStrangersMakeRoom(t *testing.T) {
 	})
 }
 
+// A few addresses that open connections all the time close their own. A client that needs a while for
+// its first request keeps its connection.
+func TestStrangersOfBusyAddressesGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDoors(t, 8, &server.Options{})
+		slow := d.from("10.0.0.1")
+		_, _ = io.WriteString(slow, "GET /v1/locks HTTP/1.1\r\nHost: localhost\r\n")
+		for i := range 80 {
+			time.Sleep(time.Millisecond)
+			d.from(fmt.Sprintf("10.0.1.%d", i%4))
+		}
+		if _, err := io.WriteString(slow, "Authorization: Bearer "+d.token+"\r\n\r\n"); err != nil {
+			t.Fatalf("its connection was closed for those of four others: %v", err)
+		}
+		if r, err := http.ReadResponse(slow.got, nil); err != nil || r.StatusCode != http.StatusOK {
+			t.Errorf("its request was not answered: %v, %v", r, err)
+		}
+	})
+}
+
 // A connection with a request of a known token is not closed: others wait. An idle one is, if there
 // is no stranger.
 func TestRequestsKeepTheirConnections(t *testing.T) {
@@ -236,6 +256,40 @@ func TestStrangersHaveTenSeconds(t *testing.T) {
 		}
 		if took := time.Since(began); took < 4*time.Second || took > 6*time.Second {
 			t.Errorf("behind stuck requests it waited for %v, want 5s", took)
+		}
+	})
+}
+
+// A proxy sends requests of all its clients by one connection. A known token makes room for none that
+// has no token and is stuck; while the connection is idle, it counts as known.
+func TestStuckBehindAProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDoors(t, 4, &server.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}})
+		var all []*guest
+		for i := range 4 {
+			g := d.from("10.9.0.1")
+			if !g.served() {
+				t.Fatal("a known token is refused")
+			}
+			if status, _ := g.ask("GET /healthz", "", "X-Forwarded-For", fmt.Sprintf("192.0.2.%d", i)); status != http.StatusOK {
+				t.Errorf("request %d: %d", i, status)
+			}
+			all = append(all, g)
+		}
+		time.Sleep(time.Minute)
+		for i, g := range all {
+			if !g.open() {
+				t.Errorf("connection %d was closed while it was idle", i)
+			}
+			_, _ = fmt.Fprintf(g, "POST /v1/leases HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.%d\r\nContent-Length: 1000\r\n\r\nx", i)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if late := d.from("10.0.0.3"); !late.served() {
+			t.Error("it was not served")
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("behind requests without a token it waited for %v, want 5s", took)
 		}
 	})
 }

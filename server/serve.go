@@ -32,8 +32,9 @@ func NewServer(a *API) *http.Server {
 
 // LimitListener makes a listener for [NewServer], with at most n open
 // connections. A further one closes the one that has been idle the longest, first
-// of those that have sent no known token. No connection is closed while a request
-// with a known token is under way: if there are only such, further ones wait.
+// of those that have sent no known token. Of these it is one of the address that
+// has the most. No connection is closed while a request with a known token is
+// under way: if there are only such, further ones wait.
 //
 // Without a known token a connection is closed after 10 s, and an address, or 64
 // bits of IPv6, can have a quarter of n. For a connection from one of the proxies,

@@ -26,7 +26,8 @@ type conn struct {
 	// Guarded by the lock of the listener.
 	from     netip.Addr // of the client; zero: it is not counted
 	proxied  bool       // it is a proxy's
-	known    bool       // a known token came by it
+	known    bool       // a known token came by it; a proxy's counts as unknown while another's request is under way
+	vouched  bool       // a known token came by it once
 	requests int        // that handlers serve
 	active   bool       // net/http reads a request, or writes an answer
 	busy     bool       // a request is under way
@@ -67,7 +68,12 @@ func NoteState(c net.Conn, state http.ConnState) {
 	ours.l.mu.Lock()
 	defer ours.l.mu.Unlock()
 	ours.active = state == http.StateActive
-	ours.note(ours.known)
+	known := ours.known
+	if ours.vouched && !ours.active && ours.requests == 0 {
+		ours.uncount()
+		known = true
+	}
+	ours.note(known)
 }
 
 // note brings busy up to date.
@@ -93,16 +99,18 @@ func Enter(r *http.Request, known bool) (leave func(), err error) {
 	switch {
 	case c.gone:
 		return nil, reply.NewProblem("busy", "the connection was idle, and is closed for others")
-	case c.known:
+	case c.known && (known || !c.proxied || c.requests > 0):
 		known = true
 	case known:
-		l.count(c.from, -1)
+		c.uncount()
+		c.vouched = true
 	case c.proxied:
 		if from := network(parse(r.RemoteAddr)); from != c.from {
+			c.uncount()
 			if !l.roomOf(from) {
+				c.note(false)
 				return nil, reply.NewProblem("busy", "too many requests without a token from this address")
 			}
-			l.count(c.from, -1)
 			c.from = from
 			l.count(from, 1)
 		}
@@ -115,6 +123,12 @@ func Enter(r *http.Request, known bool) (leave func(), err error) {
 		c.requests--
 		c.note(c.known)
 	}, nil
+}
+
+// uncount takes it from its address.
+func (c *conn) uncount() {
+	c.l.count(c.from, -1)
+	c.from = netip.Addr{}
 }
 
 // Forwarded is the address of the client of a request, host:port: if it came from one of the

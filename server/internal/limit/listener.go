@@ -23,8 +23,9 @@ const (
 )
 
 // Listener makes a listener with at most n open connections. If there are more, the one that has
-// been idle the longest is closed: of those that have not sent a known token, if there are any. No
-// connection is closed while a request with a known token is under way on it. Without a known token
+// been idle the longest is closed: of those that have not sent a known token, if there are any, and
+// of the address that has the most of these. No connection is closed while a request with a known
+// token is under way on it. Without a known token
 // an address may have a quarter of the connections, and a connection lives 10 s. The addresses
 // behind a proxy are in X-Forwarded-For. See Enter.
 func Listener(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
@@ -114,14 +115,23 @@ func (l *listener) count(from netip.Addr, n int) {
 }
 
 // dropOne closes the connection that others need the least: of an address, or of all if that is zero.
+// Of the strangers it is one of the address that has the most of them: so nobody closes those of others
+// by opening many.
 func (l *listener) dropOne(of netip.Addr) bool {
 	now := time.Now()
+	var least *conn
 	for e := l.strangers.Front(); e != nil; e = e.Next() {
 		c := e.Value.(*conn)
-		if (!of.IsValid() || c.from == of) && (!c.busy || now.Sub(c.since) >= stuck) {
-			l.drop(c)
-			return true
+		if of.IsValid() && c.from != of || c.busy && now.Sub(c.since) < stuck {
+			continue
 		}
+		if least == nil || l.of[c.from] > l.of[least.from] {
+			least = c
+		}
+	}
+	if least != nil {
+		l.drop(least)
+		return true
 	}
 	if e := l.idle.Front(); e != nil && !of.IsValid() {
 		l.drop(e.Value.(*conn))
@@ -143,9 +153,8 @@ func (l *listener) forget(c *conn) {
 	}
 	c.gone = true
 	l.open--
-	if l.unlist(c); !c.known {
-		l.count(c.from, -1)
-	}
+	l.unlist(c)
+	c.uncount()
 	l.signal()
 }
 
