@@ -79,7 +79,7 @@ func ParseID(value string) (id ID, ok bool) {
 		return ID{}, false
 	}
 	ms, err := strconv.ParseUint(part[2], 10, 31)
-	if err != nil || ms == 0 || part[2][0] == '+' {
+	if err != nil || part[2][0] == '0' || len(part[2]) > 9 { // scripts use no other: see part/notify.lua
 		return ID{}, false
 	}
 	id.Client, id.TTL, id.Owner = part[0], time.Duration(ms)*time.Millisecond, CleanOwner(owner)

@@ -13,7 +13,7 @@ func TestParseID(t *testing.T) {
 	for value, want := range map[string]ID{
 		"c-1.n_2.15000|host:1": mutex, "c-1.n_2.15000.s3|host:1": semaphore,
 		"c.n.1|": {Client: "c", TTL: time.Millisecond}, "c.n.1|a|b\n": {Client: "c", TTL: time.Millisecond, Owner: "a_b"},
-		"": {}, "cooldown|x": {}, "c.n.15000": {}, "c.n|o": {}, "c.n.0|o": {}, "c.n.+5|o": {}, "c.n.5.6|o": {}, "c.n.5.s|o": {},
+		"": {}, "cooldown|x": {}, "c.n.15000": {}, "c.n|o": {}, "c.n.0|o": {}, "c.n.007|o": {}, "c.n.1234567890|o": {}, "c.n.+5|o": {}, "c.n.5.6|o": {}, "c.n.5.s|o": {},
 		"c.n.5.s0|o": {}, "c.n.5.s+1|o": {}, "c.n.5.x1|o": {}, "c.n.5.|o": {}, "c.n.5.s1.s1|o": {}, ".n.5|o": {}, "c.ä.5|o": {},
 		"c.n.4294967296|o": {}, "c.n.5.s4294967296|o": {},
 	} {

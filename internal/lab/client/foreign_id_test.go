@@ -4,13 +4,17 @@ package client_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -58,6 +62,22 @@ func TestForeignIDIsNoWaiter(t *testing.T) {
 					t.Errorf("%v are left in the queue, want none", left)
 				}
 			})
+		}
+	}
+}
+
+// The value of another program that is nearly an id is none for clients, as for scripts: Mutex.Steal
+// changes nothing. A script could not write its ttl after it has taken the name.
+func TestForeignIDIsNotStolen(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := labtest.Open(t, server.URL(), holdfast.Options{TTL: labtest.Long})
+	for _, value := range []string{"f.n.007|x", "f.n.1234567890|x"} {
+		server.MustDo(t, "SET", labtest.LockKey("n"), value)
+		if _, err := client.Mutex("n").Steal(t.Context(), keyspace.HashID(value), "why"); !errors.Is(err, holdfast.ErrTenure) {
+			t.Errorf("%s: got %v, want ErrTenure", value, err)
+		}
+		if got := server.MustDo(t, "GET", labtest.LockKey("n")); got != value {
+			t.Errorf("%s: the holder is %v", value, got)
 		}
 	}
 }
