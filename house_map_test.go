@@ -36,6 +36,41 @@ func TestEveryPlaceOfTheMapExists(t *testing.T) {
 	}
 }
 
+// SECURITY.md says in tables who can do what. Each row names the tests that show it.
+func TestSecurityNamesItsTests(t *testing.T) {
+	tests := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test() {
+			continue
+		}
+		for _, decl := range s.ast.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil {
+				tests[f.Name.Name] = true
+			}
+		}
+	}
+	rows := 0
+	for line := range strings.Lines(read(t, "SECURITY.md")) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if !strings.HasPrefix(line, "|") || strings.Contains(line, "---") || strings.TrimSpace(cells[len(cells)-1]) == "test" {
+			continue
+		}
+		rows++
+		named := codeSpan.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(named) == 0 {
+			t.Errorf("SECURITY.md: %q names no test: a claim about attackers that nobody tries is a hope", line)
+		}
+		for _, span := range named {
+			if !tests[span[1]] {
+				t.Errorf("SECURITY.md: there is no test %s", span[1])
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("SECURITY.md has no table of actors")
+	}
+}
+
 // missingPlace reports what does not exist of a file, a target of make, or a test that go
 // test runs; empty: all of it does. A word alone is no place.
 func missingPlace(t *testing.T, code string) string {
