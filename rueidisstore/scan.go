@@ -54,7 +54,7 @@ func replica(ctx context.Context, node rueidis.Client) bool {
 // out keys whose names are too long to be ours, before they take memory here.
 func scan(ctx context.Context, node rueidis.Client, match string, yield func(string, error) bool) bool {
 	for cursor := "0"; ; {
-		result, err := ask(ctx, node, node.B().Eval().Script(driver.ScanPage.Source).Numkeys(0).Arg(cursor, match, "512").Build())
+		result, err := ask(ctx, node, node.B().Eval().Script(driver.ScanPage.Source).Numkeys(0).Arg(cursor, match, "512").Build().ToRetryable()) // it only reads
 		if err != nil {
 			yield("", err)
 			return false

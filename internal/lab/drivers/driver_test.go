@@ -161,6 +161,29 @@ func TestDriverScan(t *testing.T) {
 	})
 }
 
+// A scan goes on if a page is lost: it only reads.
+func TestDriverScanAfterALoss(t *testing.T) {
+	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		server := redistest.Start(t, redistest.Options{})
+		server.MustDo(t, "EVAL", "for i = 1, 1500 do redis.call('SET', i, 1) end", 0)
+		proxy := redistest.StartProxy(t, server.Addr())
+		store, _, end := d.Adopt(proxy.Addr())
+		defer end()
+		seen := map[string]bool{}
+		for key, err := range store.Scan(t.Context(), "*") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[key] = true; len(seen) == 100 {
+				proxy.LoseReply(1)
+			}
+		}
+		if len(seen) != 1500 {
+			t.Errorf("got %d keys, want 1500", len(seen))
+		}
+	})
+}
+
 func TestDriverSubscription(t *testing.T) {
 	eachServer(t, func(t *testing.T, store driver.Store, do command) {
 		got := make(chan string, 100)

@@ -29,6 +29,8 @@ var inspectMutants = []mutant{
 		edits: []string{"ctx, detailsWait, calls)", "ctx, 16*time.Second, calls)"}},
 	{guard: "ids: a ttl that scripts can't use is none", file: "internal/keyspace/id.go", pkg: "./internal/lab/client", name: "TestForeignIDIsNotStolen",
 		edits: []string{"part[2][0] == '0' || len(part[2]) > 9", "ms == 0"}},
+	{guard: "names: a page that was lost is read again", file: "rueidisstore/scan.go", pkg: "./internal/lab/drivers", name: "TestDriverScanAfterALoss",
+		edits: []string{".ToRetryable()", ""}},
 	{guard: "names: one with waiters is listed", file: "internal/keyspace/scan.go", pkg: "./internal/keyspace", name: "TestNameOf",
 		edits: []string{"fencePrefix, queuePrefix, holdersPrefix", "fencePrefix, holdersPrefix"}},
 	{guard: "names: one that only a foreign client holds is listed for a prefix alone", file: "admin/names.go", pkg: "./admin", name: "TestNamesOfLoneKeys",
