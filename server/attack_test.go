@@ -45,6 +45,50 @@ func withTokens(t *testing.T, options *server.Options) (w *web, of [2]string) {
 	return w, of
 }
 
+// A request that waits gets no lease if its token was removed meanwhile.
+func TestWaitOfARemovedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, of := tokens(t)
+		list, err := auth.OpenTokens(file, quietLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, &server.Options{Tokens: list})
+		w.token = of[auth.Admin]
+		holder := w.stream(m{"name": "n"})
+		holder.next("granted")
+		w.token = of[auth.User]
+		answers := make(chan int, 2)
+		for _, key := range []string{"", "k"} {
+			go func() {
+				answers <- w.ask("POST", "/v1/leases", m{"name": "n", "wait": "1m"}, "Idempotency-Key", key).status
+			}()
+		}
+		stream := w.stream(m{"name": "n", "wait": "1m"})
+		stream.next("waiting")
+		synctest.Wait()
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "user ", "# ")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		holder.close()
+		if failed := stream.next("failed"); failed.data["status"] != float64(http.StatusUnauthorized) {
+			t.Errorf("the stream: %v", failed.data)
+		}
+		for range 2 {
+			if got := <-answers; got != http.StatusUnauthorized {
+				t.Errorf("a request got %d, want 401", got)
+			}
+		}
+		w.token = of[auth.Admin]
+		soon(t, "the name is free", func() bool { return w.free("n") })
+	})
+}
+
 // A key is of the token that sent it, not of all with its label: another gets no lease by it.
 func TestKeyIsOfAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -37,6 +37,9 @@ func NewByRequest(l *Leases, waiting *limit.Gate, limits Limits, basePath string
 	return &ByRequest{l, waiting, limits, basePath, repeat.New("Idempotency-Keys", l.Over)}
 }
 
+// ErrTokenRemoved refuses a lease to a request that waited for it.
+var ErrTokenRemoved = reply.NewProblem("token", "the token was removed")
+
 // Acquire answers a lease: 201, or 409 where the name is held for longer than the
 // request waits.
 func (b *ByRequest) Acquire(w http.ResponseWriter, r *http.Request) error {
@@ -61,6 +64,11 @@ func (b *ByRequest) Acquire(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !auth.PrincipalOf(r).Valid() { // by now
+		b.repeats.Ended(text)
+		b.Drop(text)
+		return ErrTokenRemoved
 	}
 	hold, err := b.askOf(r.Context(), text, b.Client.RenewExported)
 	if key == "" && (err != nil || r.Context().Err() != nil) {

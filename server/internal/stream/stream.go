@@ -58,9 +58,14 @@ func (a *Streams) Serve(w http.ResponseWriter, r *http.Request) error {
 	defer leave()
 	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context(), by: auth.PrincipalOf(r)}
 	got, err := s.wait(v)
+	if err == nil {
+		defer got.Release() //nolint:errcheck // it is retried in the background
+		if !s.by.Valid() {
+			err = lease.ErrTokenRemoved
+		}
+	}
 	switch {
 	case err == nil:
-		defer got.Release() //nolint:errcheck // it is retried in the background
 		s.keep(got, v)
 	case s.begun:
 		s.event("failed", reply.ProblemOf(err).Members())
