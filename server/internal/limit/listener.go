@@ -20,14 +20,15 @@ const (
 	strange = 10 * time.Second
 	// stuck is how long a request without a token may take when others need its connection.
 	stuck = 5 * time.Second
+	// compared is how many connections are looked at for the one to close. All would take too long.
+	compared = 64
 )
 
 // Listener makes a listener with at most n open connections. If there are more, the one that has
 // been idle the longest is closed: of those that have not sent a known token, if there are any, and
 // of the address that has the most of these. No connection is closed while a request with a known
-// token is under way on it. Without a known token
-// an address may have a quarter of the connections, and a connection lives 10 s. The addresses
-// behind a proxy are in X-Forwarded-For. See Enter.
+// token is under way on it. Without a known token an address may have a quarter of the connections,
+// and a connection lives 10 s. The addresses behind a proxy are in X-Forwarded-For. See Enter.
 func Listener(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
 	return &listener{
 		Listener: l, max: n, share: max(1, n/4), proxies: proxies, over: make(chan struct{}), changed: make(chan struct{}, 1),
@@ -115,16 +116,17 @@ func (l *listener) count(from netip.Addr, n int) {
 }
 
 // dropOne closes the connection that others need the least: of an address, or of all if that is zero.
-// Of the strangers it is one of the address that has the most of them: so nobody closes those of others
-// by opening many.
+// Of the strangers that have been idle the longest it is one of the address that has the most: so nobody
+// closes those of others by opening many.
 func (l *listener) dropOne(of netip.Addr) bool {
 	now := time.Now()
 	var least *conn
-	for e := l.strangers.Front(); e != nil; e = e.Next() {
+	for e, n := l.strangers.Front(), 0; e != nil && n < compared; e = e.Next() {
 		c := e.Value.(*conn)
 		if of.IsValid() && c.from != of || c.busy && now.Sub(c.since) < stuck {
 			continue
 		}
+		n++
 		if least == nil || l.of[c.from] > l.of[least.from] {
 			least = c
 		}
