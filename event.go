@@ -21,7 +21,7 @@ type Queued struct {
 // Granted is the event that a caller got a lease.
 type Granted struct {
 	Name   string
-	Owner  string // label of the lease: [Options.Owner], or what replaces it, as [Mutex].Owner
+	Owner  string // label of the lease: [Options.Owner], or that of the lock, such as [Mutex].Owner
 	Token  int64
 	Waited time.Duration // since the call of Lock
 	Kind   Kind

@@ -76,8 +76,8 @@ type Store interface {
 	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
 
 	// Scan sends SCAN to every master until all pages are read, and yields the keys that
-	// match a glob pattern. It may yield a key twice, and may leave out a key above 1,023
-	// bytes: no key of holdfast is as long. It yields an error as the last pair.
+	// match a glob pattern. It may yield a key twice. It may leave out keys above 1,023
+	// bytes: holdfast has none. It yields an error as the last pair.
 	Scan(ctx context.Context, match string) iter.Seq2[string, error]
 
 	// Sharded reports whether this is a Redis Cluster. There the scripts send pushes with

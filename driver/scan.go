@@ -1,8 +1,8 @@
 package driver
 
 // ScanPage is a script that reads a page of SCAN. It takes the cursor, the pattern and the count, and
-// returns the next cursor and the keys. It leaves out keys above 1,023 bytes: no key of holdfast is as
-// long, and a name of 490 MB would fill the memory of the process.
+// returns the next cursor and the keys. It leaves out keys above 1,023 bytes: holdfast has none, and a
+// key of 490 MB would fill the memory of the process.
 var ScanPage = NewScript("scan", `local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
 local answer = {page[1]}
 for _, key in ipairs(page[2]) do

@@ -21,8 +21,8 @@ func ask[T any](ctx context.Context, command func(context.Context) (T, error)) (
 	return value, refusal(err)
 }
 
-// scan yields the keys of one node and reports whether to go on. A script reads the pages: it leaves
-// out keys whose names are too long to be ours, before they take memory here.
+// scan yields the keys of one node and reports whether to go on. It reads pages with driver.ScanPage,
+// so that keys that are too long to be ours take no memory here.
 func scan(ctx context.Context, node Client, match string, yield func(string, error) bool) bool {
 	for cursor := "0"; ; {
 		page, err := ask(ctx, func(ctx context.Context) ([]string, error) {

@@ -26,8 +26,8 @@ const (
 	maxRecord = 2 << 10 // of a job
 )
 
-// arrived reports whether an event at that time, in microseconds, can have come to the stream with
-// an ID of that ms. An ID from the future says nothing: a client can choose it.
+// arrived reports whether the stream can have an event of the time at, in microseconds, under an ID
+// of arrival, in milliseconds. An ID from the future proves nothing: a client can choose it.
 func arrived(at int64, arrival uint64, now time.Time) bool {
 	from, until := now.Add(-longest), now.Add(early)
 	if arrival <= uint64(until.UnixMilli()) {
@@ -57,7 +57,7 @@ func isPlain(text string, most int) bool {
 	return len(text) <= most && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// plain makes a text that others can read: without control characters, and at most so long.
+// plain removes control characters from a text and cuts it to most bytes.
 func plain(text string, most int) string {
 	if isPlain(text, most) {
 		return text
@@ -71,7 +71,7 @@ func plain(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
-// oldest is how long ago an event of Note may be: it may wait for a day in the buffer.
+// oldest is the largest age of an event of Note. An entry may wait for another day in the buffer.
 const oldest = streamTTL - early
 
 // within cuts a duration to the bounds.

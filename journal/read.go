@@ -216,14 +216,12 @@ func explained(err error) error {
 		return fmt.Errorf("holdfast: journal: %w: %w", holdfast.ErrUnreachable, err)
 	}
 	kind, _, _ := strings.Cut(string(said), " ")
-	switch kind {
-	case "NOPERM":
+	if kind == "NOPERM" || strings.Contains(string(said), "ACL failure in script") || strings.Contains(string(said), "The user executing the script") {
 		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (+xadd +xrange +xrevrange +hget +hset +hgetall +hlen +hstrlen +hdel +xlen ~holdfast/*): %w", err)
+	}
+	switch kind {
 	case "READONLY", "LOADING", "BUSY", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":
 		return fmt.Errorf("holdfast: journal: %w: %w", holdfast.ErrUnreachable, err)
-	}
-	if strings.Contains(string(said), "ACL failure in script") || strings.Contains(string(said), "The user executing the script") {
-		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (+xadd +xrange +xrevrange +hget +hset +hgetall +hlen +hstrlen +hdel +xlen ~holdfast/*): %w", err)
 	}
 	return fmt.Errorf("holdfast: journal: %w", err)
 }

@@ -68,7 +68,7 @@ func (c *Certificate) look() {
 	}
 }
 
-// load compares what the files have, and not their times: those of a changed file may be the same.
+// load compares the contents of the files, not their times: a changed file may have the same time.
 func (c *Certificate) load() {
 	cert, err := os.ReadFile(c.cert)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// guard refuses what web pages of other sites send.
+// guard refuses requests that web pages of other sites send.
 type guard struct {
 	anyHost bool     // the host name is not checked
 	hosts   []string // more names of this host, in lower case
@@ -18,8 +18,8 @@ type guard struct {
 }
 
 // OnlyLocal serves only requests to an IP address or localhost, and none that a page of another
-// site sent. It is for handlers that need no token, such as profiles on loopback: a web page could
-// give its own name the address of this host, and read what they answer.
+// site sent. It is for handlers that need no token, such as profiles on loopback. Otherwise a web page
+// could give its own name the address of this host, and read the answers.
 func OnlyLocal(next http.Handler) http.Handler {
 	g := &guard{cross: http.NewCrossOriginProtection()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,8 +52,8 @@ func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// checkHost refuses unknown host names. Else a web page could give its own name our address, and
-// would be of the same origin.
+// checkHost refuses unknown host names. Otherwise a web page could give its own name our address,
+// and would be of the same origin.
 func (g *guard) checkHost(r *http.Request) error {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -30,8 +30,8 @@ type Options struct {
 	// Hosts are more host names for a server without Tokens.
 	Hosts []string
 
-	// TrustedProxies are proxies in front of the server: the last other address in
-	// X-Forwarded-For is the client's. Default: none.
+	// TrustedProxies are proxies in front of the server. The address of their client is
+	// the last one in X-Forwarded-For that is no trusted proxy. Default: none.
 	TrustedProxies []netip.Prefix
 
 	// BasePath is put before all paths, such as "/locks". Default: none.
@@ -95,8 +95,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	v.BasePath = strings.TrimSuffix(v.BasePath, "/")
 	v.Hosts = strings.Fields(strings.ToLower(strings.Join(v.Hosts, " ")))
-	for what, ttl := range map[string]time.Duration{"DefaultTTL": v.DefaultTTL, "MaxTTL": v.MaxTTL, "TerraformTTL": v.TerraformTTL} {
+	for i, ttl := range []time.Duration{v.MaxTTL, v.DefaultTTL, v.TerraformTTL} { // MaxTTL first: it is the default of the others
 		if ttl < lease.MinTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
+			what := []string{"MaxTTL", "DefaultTTL", "TerraformTTL"}[i]
 			return v, fmt.Errorf("server: Options.%s is %v: it must be whole milliseconds from %v to %v", what, ttl, lease.MinTTL, holdfast.MaxTTL)
 		}
 	}

@@ -131,8 +131,8 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	a.options.Pages.ServeHTTP(w, r)
 }
 
-// identify finds out who has sent a request, and from where. It reports whether that is a known
-// sender; without tokens all are.
+// identify adds the sender of a request and the address of its client to it. It reports whether the
+// sender is known. Without tokens all senders are.
 func (a *router) identify(r *http.Request) (*http.Request, bool) {
 	p, known := auth.Principal{Role: auth.Admin}, true
 	if a.options.Tokens != nil {

@@ -31,15 +31,16 @@ func NewServer(a *API) *http.Server {
 }
 
 // LimitListener makes a listener for [NewServer], with at most n open
-// connections. A further one closes the one that has been idle the longest, first
-// of those that have sent no known token. Of these it is one of the address that
-// has the most. No connection is closed while a request with a known token is
-// under way: if there are only such, further ones wait.
+// connections. A further one closes the one that has been idle the longest.
+// Connections that have sent no known token go first, those of the address that has
+// the most of them before the rest. No connection is closed while a request with a
+// known token is under way on it. If all have such requests, further connections
+// wait.
 //
-// Without a known token a connection is closed after 10 s, and an address, or 64
-// bits of IPv6, can have a quarter of n. For a connection from one of the proxies,
-// that is the address in X-Forwarded-For. Without Options.Tokens all requests
-// count as known.
+// Without a known token a connection is closed after 10 s, and one address can have
+// a quarter of n. In IPv6 the first 64 bits count as the address. If a connection is
+// from one of the proxies, the address in X-Forwarded-For counts. Without
+// Options.Tokens all requests count as known.
 //
 // On Linux a connection breaks if its client has acknowledged nothing for 20 s.
 func LimitListener(l net.Listener, n int, proxies ...netip.Prefix) net.Listener {

@@ -98,8 +98,8 @@ type JudgedJob struct {
 // settling is how long a process may take from the release of its lock to the note of its end.
 const settling = 250 * time.Millisecond
 
-// Unreadable says how many entries of the journal, or records of jobs, another program or a newer
-// holdfast wrote: what is "entry" or "job".
+// Unreadable says how many entries, jobs or sums of the journal another program or a newer holdfast
+// wrote. what is "entry", "job" or "sum".
 func Unreadable(n int, what string) string {
 	switch {
 	case n == 1:

@@ -29,8 +29,8 @@ func Millis(d time.Duration) string {
 	return strconv.FormatInt((d + time.Millisecond - 1).Milliseconds(), 10)
 }
 
-// OfMillis returns what a script answers in milliseconds, within 146 years: a foreign key may have
-// any expiry.
+// OfMillis converts milliseconds in a script's answer. It cuts them to 146 years, because a foreign
+// key may have any expiry.
 func OfMillis(ms int64) time.Duration {
 	return time.Duration(max(-maxPTTL, min(ms, maxPTTL))) * time.Millisecond
 }

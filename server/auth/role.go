@@ -34,14 +34,13 @@ type Principal struct {
 	Role  Role
 
 	token [sha256.Size]byte // its hash; zero where there are none
-	list  *Tokens           // that knew it
+	list  *Tokens           // the tokens that have it; nil: none
 }
 
 // Token identifies the token of a principal, by its hash; zero means none.
 func (p Principal) Token() [sha256.Size]byte { return p.token }
 
-// Valid reports whether the token of a principal still has its role. It is true where there are no
-// tokens.
+// Valid reports whether the token of a principal still has its role. Without tokens it is true.
 func (p Principal) Valid() bool {
 	return p.list == nil || p.list.find(p.token).Role >= p.Role
 }

@@ -21,9 +21,9 @@ import (
 // not contain the token itself. The hash is not slow, so the token must be
 // random, as [NewToken] makes it, and not a password.
 //
-// The file is read again after each change. A line with a mistake counts as no
-// token, and the other lines count. If the file is empty, unreadable or gone, it
-// is read again for 2 s, as it may be half written. Then all tokens are refused.
+// The file is read again after each change. Lines with a mistake are ignored. If
+// the file has no valid line, cannot be read or is gone, it may be half written.
+// So the previous tokens count for 2 s. Then all tokens are refused.
 type Tokens struct {
 	path   string
 	logger *slog.Logger
@@ -73,8 +73,8 @@ func NewToken(role Role, label string) (secret, line string, err error) {
 	return secret, fmt.Sprintf("%s %s %s", role, hex.EncodeToString(sum[:]), label), nil
 }
 
-// load reads the file if it has changed. How it looks is taken before: a change while it is read,
-// or within the grain of its times after that, is another one to read. So is a mistake.
+// load reads the file if it has changed. It takes size and time before it reads, so it notices a
+// change during the read. It reads again while the file is younger than grain or has a mistake.
 func (t *Tokens) load() ([]token, error) {
 	info, err := os.Stat(t.path)
 	if err == nil && t.seen != nil && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() && os.SameFile(info, t.seen) {
@@ -99,7 +99,7 @@ func (t *Tokens) load() ([]token, error) {
 }
 
 const (
-	grain       = 2 * time.Second // within what two changes of a file may have one time
+	grain       = 2 * time.Second // two changes within it may have the same file time
 	halfWritten = 2 * time.Second // how long a file may have no token while it is written
 	warnEvery   = time.Minute
 )
@@ -168,7 +168,7 @@ func (t *Tokens) Check() (valid int, wrong error) {
 	return valid, t.wrong
 }
 
-// current are the tokens of now: once a second the file is looked at.
+// current returns the present tokens. It looks at the file once a second.
 func (t *Tokens) current() []token {
 	t.mu.Lock()
 	defer t.mu.Unlock()

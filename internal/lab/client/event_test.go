@@ -131,7 +131,7 @@ func TestEventsOfLoss(t *testing.T) {
 			t.Errorf("lost: got %+v, want how long it was held, and when it ended", got)
 		}
 		got.Held, got.At = 0, time.Time{}
-		if want := (holdfast.Lost{Name: name, Token: lease.Token(), Cause: cause, Kind: holdfast.KindMutex}); got != want {
+		if want := (holdfast.Lost{Name: name, Owner: client.Owner(), Token: lease.Token(), Cause: cause, Kind: holdfast.KindMutex}); got != want {
 			t.Errorf("lost: got %+v, want %+v", got, want)
 		}
 		labtest.LostBy(t, lease.Release(), cause)

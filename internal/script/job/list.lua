@@ -1,7 +1,7 @@
 -- job_list: reads the list of jobs. Writes nothing.
 -- KEYS jobs
 -- ARGV -
--- answers jobs (time; then of each job: name, record; without those that are longer than ours)
+-- answers jobs (time; then of each job: name, record; without jobs whose name or record is longer than ours)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local key, count, samples = KEYS[1], redis.call('HLEN', KEYS[1]), 0

@@ -15,10 +15,6 @@ local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', '
 local number, list = '(%-?%d+) ', '([%d,]*%d) '
 local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
-local function record_of(name)
-  return redis.call('HSTRLEN', jobs, name) <= {{details_end}} and redis.call('HGET', jobs, name)
-end
-
 local function read(record)
   local job, values = {}, {string.match(record and #record <= {{details_end}} and record or '', pattern)}
   for i, field in ipairs(fields) do job[field] = values[i] or '0' end
@@ -72,7 +68,7 @@ end
 for i = 3, #ARGV, #given do
   local note = {}
   for n, field in ipairs(given) do note[field] = ARGV[i + n - 1] end
-  local job = read(record_of(note.name))
+  local job = read(redis.call('HSTRLEN', jobs, note.name) <= {{details_end}} and redis.call('HGET', jobs, note.name))
   local again = job.writer == note.writer and tonumber(job.seq) >= tonumber(note.seq)
   local older = note.what == 'started' and tonumber(note.at) <= tonumber(job.started)
   if not again and not older then

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// conn is a connection of a listener. Those that no http.Server has taken by WithConn have no place
-// in a list, and are never closed.
+// conn is a connection of a listener. A connection that no http.Server has taken by WithConn has no
+// place in a list, and is never closed for others.
 type conn struct {
 	net.Conn
 	l      *listener
@@ -32,7 +32,7 @@ type conn struct {
 	active   bool       // net/http reads a request, or writes an answer
 	busy     bool       // a request is under way
 	gone     bool
-	since    time.Time // when it began, or a request began or ended
+	since    time.Time // when it, or a request, last began or ended
 	place    *list.Element
 }
 
@@ -86,8 +86,8 @@ func (c *conn) note(known bool) {
 	}
 }
 
-// Enter notes that a request is under way, of a sender who is known or not. The error says why it
-// must not be served: its connection is closed, or its address has too many.
+// Enter notes that a request is under way. known reports whether its sender is. The error says why
+// the request must not be served: its connection is closed, or its address has too many.
 func Enter(r *http.Request, known bool) (leave func(), err error) {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	if c == nil {
@@ -125,14 +125,14 @@ func Enter(r *http.Request, known bool) (leave func(), err error) {
 	}, nil
 }
 
-// uncount takes it from its address.
+// uncount takes the connection from the count of its address.
 func (c *conn) uncount() {
 	c.l.count(c.from, -1)
 	c.from = netip.Addr{}
 }
 
-// Forwarded is the address of the client of a request, host:port: if it came from one of the
-// proxies, the last one in X-Forwarded-For that is no proxy.
+// Forwarded returns the address of the client of a request, host:port. If the request came from one
+// of the proxies, that is the last address in X-Forwarded-For that is no proxy.
 func Forwarded(r *http.Request, proxies []netip.Prefix) string {
 	from := r.RemoteAddr
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")

@@ -24,11 +24,12 @@ const (
 	compared = 64
 )
 
-// Listener makes a listener with at most n open connections. If there are more, the one that has
-// been idle the longest is closed: of those that have not sent a known token, if there are any, and
-// of the address that has the most of these. No connection is closed while a request with a known
+// Listener makes a listener with at most n open connections. A further one closes the one that has
+// been idle the longest. Connections that have sent no known token go first, those of the address
+// that has the most of them before the rest. No connection is closed while a request with a known
 // token is under way on it. Without a known token an address may have a quarter of the connections,
-// and a connection lives 10 s. The addresses behind a proxy are in X-Forwarded-For. See Enter.
+// and a connection is closed after 10 s. The addresses behind a proxy are in X-Forwarded-For. See
+// Enter.
 func Listener(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
 	return &listener{
 		Listener: l, max: n, share: max(1, n/4), proxies: proxies, over: make(chan struct{}), changed: make(chan struct{}, 1),
@@ -74,8 +75,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room for a connection. It reports false if its address has too many, and waits while
-// requests are under way on all.
+// admit makes room for a connection. It waits while requests are under way on all. It reports false
+// if the address of the connection has too many.
 func (l *listener) admit(c *conn) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +117,8 @@ func (l *listener) count(from netip.Addr, n int) {
 }
 
 // dropOne closes the connection that others need the least: of an address, or of all if that is zero.
-// Of the strangers that have been idle the longest it is one of the address that has the most: so nobody
-// closes those of others by opening many.
+// Of the 64 strangers that have been idle the longest, it closes one of the address with the most
+// strangers, so that a client that opens many closes its own.
 func (l *listener) dropOne(of netip.Addr) bool {
 	now := time.Now()
 	var least *conn
@@ -224,7 +225,8 @@ func isOf(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// network is what one client has: an address, or the 64 bits of IPv6 that it can choose addresses in.
+// network returns what stands for one client: its address, or the first 64 bits of it in IPv6, where
+// a client can choose the rest.
 func network(a netip.Addr) netip.Addr {
 	if !a.Is6() {
 		return a

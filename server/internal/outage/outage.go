@@ -132,9 +132,9 @@ func (o *Watch) Probe(ctx context.Context) error {
 	return reply.NewProblem("unavailable", "%s", strings.TrimPrefix(err.Error(), "holdfast: "))
 }
 
-// Ready returns a problem if the store does not answer, and else how long a round trip took. All
-// callers share a probe a second: a caller can cost Redis nothing. While that probe runs, the answer
-// before it is good for probeTime more, so that callers do not pile up behind a store that hangs.
+// Ready returns a problem if the store does not answer, otherwise how long a round trip took. All
+// callers share one probe a second, so that many of them do not load Redis. While a probe runs, the
+// answer before it counts for probeTime more, so that callers do not pile up while a store hangs.
 func (o *Watch) Ready(ctx context.Context) (trip time.Duration, why error) {
 	o.mu.Lock()
 	if o.why != nil {

@@ -17,8 +17,8 @@ const (
 )
 
 // Memory answers a request that comes again, because its answer was lost, with the
-// lease that it got the first time. It remembers a key for the ttl of that, and a key of
-// a lease that has ended as long as there is room. Each token has its own room, so it
+// lease that it got the first time. It remembers a key for the ttl of the lease. If the
+// lease has ended, the key makes room for another. Each token has its own room, so it
 // cannot keep the keys of another out.
 type Memory struct {
 	what string
@@ -63,8 +63,8 @@ type repeat struct {
 	ended  bool      // its lease
 }
 
-// New makes a Memory of what, such as "Idempotency-Keys". The function over reports whether a
-// lease has ended.
+// New makes a Memory. Its errors call the keys what, such as "Idempotency-Keys". The function
+// over reports whether a lease has ended.
 func New(what string, over func(ctx context.Context, text string) bool) *Memory {
 	return &Memory{what: what, over: over, known: make(map[hash]map[hash]*repeat), leases: make(map[string]ID)}
 }

@@ -212,8 +212,8 @@ func (s *stream) end(held *holdfast.Lease, v *lease.Wish) {
 	s.event("lost", e)
 }
 
-// closes lets a client stop that holds a lease while the server shuts down, or whose token
-// was removed. The lease is kept up meanwhile.
+// closes lets the client of a lease stop, if the server shuts down or the token of the client was
+// removed. The lease is renewed meanwhile.
 func (s *stream) closes(held *holdfast.Lease, v *lease.Wish, reason string) {
 	grace := s.api.Grace
 	e := over{Name: v.Name, Token: held.Token(), Cause: holdfast.Closed, Reason: reason, GraceMS: grace.Milliseconds()}

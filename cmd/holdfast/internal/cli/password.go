@@ -23,10 +23,10 @@ type PasswordFile struct {
 	last string     // what was read last
 }
 
-// longestPassword bounds what is read as a password.
+// longestPassword is the most bytes that a password file may have.
 const longestPassword = 4 << 10
 
-// NeedsPassword is what to do about a server that wants a password.
+// NeedsPassword returns what to do if a server wants a password.
 func NeedsPassword() string {
 	if nested() {
 		return "the outer command passes on none: give it --pass-url, or give --redis-password-file FILE to this command"
@@ -34,9 +34,9 @@ func NeedsPassword() string {
 	return "put the password into a file for --redis-password-file, or into the URL: redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@HOST:PORT"
 }
 
-// WithPassword returns serverURL with the password of the file, if it has none of its own. Then
-// renewed returns the password that the file has by then, or the last one that could be read;
-// nil: the file cannot be read twice.
+// WithPassword returns serverURL with the password of the file, unless it has its own. The function
+// renewed reads the file again. It returns the new password, or the last one that it could read.
+// It is nil if the file cannot be read twice.
 func (a *App) WithPassword(serverURL string) (full string, renewed func() string, err error) {
 	scheme, rest, isURL := strings.Cut(serverURL, "://")
 	login, hosts := splitUser(rest)
@@ -93,7 +93,7 @@ func (f *PasswordFile) renewed() string {
 	return f.last
 }
 
-// readPassword reads a file of one line. Its errors have nothing of what is in the file.
+// readPassword reads a file of one line. Its errors show nothing of that line.
 func readPassword(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -128,8 +128,8 @@ func WithoutPasswords(environment []string) []string {
 	return clean
 }
 
-// withoutPassword keeps user and parameters, which a command needs for a password of its own.
-// What no driver accepts as a URL may have a password anywhere.
+// withoutPassword keeps the user and the parameters, because a command with its own password needs
+// them. A text that no driver accepts as a URL may have a password anywhere.
 func withoutPassword(serverURL string) string {
 	scheme, rest, isURL := strings.Cut(serverURL, "://")
 	authority := rest

@@ -33,7 +33,7 @@ func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), er
 	return func() { _ = web.Close() }, nil
 }
 
-// programOnly stands for pprof.Cmdline, without the arguments: they may contain passwords.
+// programOnly replaces pprof.Cmdline. It leaves out the arguments, because they may contain passwords.
 func programOnly(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, os.Args[0])

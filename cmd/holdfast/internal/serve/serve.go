@@ -313,7 +313,7 @@ func (f *serveFlags) metricsOf(own *holdfastprom.Metrics, client *holdfast.Clien
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// tokensUp reports whether each line of the token file counts.
+// tokensUp is a metric that is 0 while a line of the token file has a mistake.
 func tokensUp(tokens *auth.Tokens) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "holdfast_tokens_up", Help: "1: the token file has no mistake.",

@@ -49,8 +49,8 @@ func (d *Details) Of(argv []string) *holdfast.Details {
 	return details
 }
 
-// programText is "backup.sh and 3 arguments". It has no argument, because any argument can be
-// a secret.
+// programText returns a text such as "backup.sh and 3 arguments". It shows no argument, because
+// any of them can be a secret.
 func programText(argv []string) string {
 	program := filepath.Base(argv[0])
 	if len(argv) == 1 {
@@ -59,7 +59,7 @@ func programText(argv []string) string {
 	return program + " and " + console.Several(len(argv)-1, "argument")
 }
 
-// commandText is argv as people write it in a shell.
+// commandText returns argv as people write it in a shell.
 func commandText(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {

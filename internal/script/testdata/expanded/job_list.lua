@@ -1,17 +1,17 @@
--- job_list, SHA 96cdb8c871b8acba7824dcf654142d1a35a360fc, of the text behind the empty line
+-- job_list, SHA 9fa2ad6c01cf8bdaf3f4484ce5e6e8dce453c0d8, of the text behind the empty line
 
 -- job_list: reads the list of jobs. Writes nothing.
 -- KEYS jobs
 -- ARGV -
--- answers jobs (time; then of each job: name, record; without those that are longer than ours)
+-- answers jobs (time; then of each job: name, record; without jobs whose name or record is longer than ours)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local key, count, samples = KEYS[1], redis.call('HLEN', KEYS[1]), 0
 if count > 10000 then return redis.error_reply('HOLDFAST ' .. KEYS[1] .. ' has too many fields: another program filled it') end
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')

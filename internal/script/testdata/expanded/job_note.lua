@@ -1,4 +1,4 @@
--- job_note, SHA fe1af48a90113f678e788f80fe9066ddb254c904, of the text behind the empty line
+-- job_note, SHA c98bab24ef735ea945ff7a634388a4f6e255114e, of the text behind the empty line
 
 -- job_note: brings the list of jobs up to date. If it has a tenth too many it forgets those that
 -- nobody has tried for longest, so that not every note has to.
@@ -16,10 +16,6 @@ local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', '
 -- A record of another program does not match, and is replaced.
 local number, list = '(%-?%d+) ', '([%d,]*%d) '
 local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
-
-local function record_of(name)
-  return redis.call('HSTRLEN', jobs, name) <= 4096 and redis.call('HGET', jobs, name)
-end
 
 local function read(record)
   local job, values = {}, {string.match(record and #record <= 4096 and record or '', pattern)}
@@ -74,7 +70,7 @@ end
 for i = 3, #ARGV, #given do
   local note = {}
   for n, field in ipairs(given) do note[field] = ARGV[i + n - 1] end
-  local job = read(record_of(note.name))
+  local job = read(redis.call('HSTRLEN', jobs, note.name) <= 4096 and redis.call('HGET', jobs, note.name))
   local again = job.writer == note.writer and tonumber(job.seq) >= tonumber(note.seq)
   local older = note.what == 'started' and tonumber(note.at) <= tonumber(job.started)
   if not again and not older then

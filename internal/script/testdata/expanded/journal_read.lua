@@ -1,4 +1,4 @@
--- journal_read, SHA cb9163e42fa5097df34814f1a3e35cd388443f00, of the text behind the empty line
+-- journal_read, SHA 807df0631f6d82417e8a8219d836eb6dcc3f3d16, of the text behind the empty line
 
 -- journal_read: reads a page of the journal and answers the entries of some names and of an event.
 -- Writes nothing.
@@ -13,10 +13,10 @@ local stream, name, prefix, event = KEYS[1], ARGV[5], ARGV[6], ARGV[7]
 local fields = {'writer', 'seq', 'local', 'at', 'within', 'what', 'name', 'owner', 'token', 'more'}
 
 local key, count, samples = stream, redis.call('XLEN', stream), 0
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')

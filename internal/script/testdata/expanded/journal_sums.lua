@@ -1,4 +1,4 @@
--- journal_sums, SHA 12ad1fe05a6800ef954a7495466c4ae7f9c52b7c, of the text behind the empty line
+-- journal_sums, SHA 81bb0b60d348b05017b5abda332f14705351acb4, of the text behind the empty line
 
 -- journal_sums: reads the sums of the hours. Writes nothing.
 -- KEYS sums
@@ -6,10 +6,10 @@
 -- answers sums (then of each hour: hour since 1970; grants, losses, us waited in all and at most)
 local key, count, samples = KEYS[1], redis.call('HLEN', KEYS[1]), 0
 if count > 10000 then return redis.error_reply('HOLDFAST ' .. KEYS[1] .. ' has too many fields: another program filled it') end
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')

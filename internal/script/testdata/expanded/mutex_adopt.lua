@@ -1,4 +1,4 @@
--- adopt, SHA 6bc3107df045023b3ac8df5d535ab9805b7a43ff, of the text behind the empty line
+-- adopt, SHA 29962b88118dbf0c5857c5aa54742dccd5d805db, of the text behind the empty line
 
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS lock fence queue revocation
@@ -11,8 +11,8 @@ local mine = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

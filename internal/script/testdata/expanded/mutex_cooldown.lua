@@ -1,4 +1,4 @@
--- cooldown, SHA 2a8cd45949f6a2525500e9ad3e7dd647027b5122, of the text behind the empty line
+-- cooldown, SHA ab6715d330902c8fa1c5f7d970ba87e0076f8920, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -13,8 +13,8 @@ local value = 'cooldown|' .. ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

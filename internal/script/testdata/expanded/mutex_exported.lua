@@ -1,4 +1,4 @@
--- exported, SHA ca4c1faf68a42227b4771ad3e1a8e8d20203d99f, of the text behind the empty line
+-- exported, SHA 02cd46bdae50c5a98ebb04a2a7b02df84cc7274c, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -13,8 +13,8 @@ local id = ARGV[1]
 local ending, reason
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- inspect, SHA a778b8f677be0a464cb0a4a0f1ecc44269fae6aa, of the text behind the empty line
+-- inspect, SHA 747c44074093632babadd918055b44a3517c542f, of the text behind the empty line
 
 -- inspect: reads the state of one name. Writes nothing.
 -- KEYS lock fence queue [revocation term [size]]
@@ -41,10 +41,10 @@ local size = not holder and size_key and redis.pcall('GETRANGE', size_key, '0', 
 local answer = {'state', us, holder or '', holder and 1 or 0, px,
   string.match(redis.call('GETRANGE', fence, '0', '1023'), '^[^ ]*'), redis.call('ZCARD', queue), term_now, ending == 'revoked' and reason or '', value, type(size) == 'string' and size or ''}
 local key, count, samples = queue, redis.call('ZCARD', queue), ARGV[1]
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')

@@ -1,4 +1,4 @@
--- renew_key_only, SHA f1df69febb36e03bc4e01ad54ff464e6821887d8, of the text behind the empty line
+-- renew_key_only, SHA 5be0b9048333f4ef492333b4896a45b926e8dab7, of the text behind the empty line
 
 -- renew_key_only: renew of the lock key alone, for when the keys of a name can't be reached together.
 -- It reserves no tokens and does not see the waiters.
@@ -11,8 +11,8 @@ local lock = KEYS[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

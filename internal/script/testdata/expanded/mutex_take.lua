@@ -1,4 +1,4 @@
--- take, SHA 2aecec5de4b8ade7c7aae300ed90819c4c031177, of the text behind the empty line
+-- take, SHA 4f532100137ec79baff6b3abf2bc40cee9e4e973, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -12,8 +12,8 @@ local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

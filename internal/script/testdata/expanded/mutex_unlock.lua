@@ -1,4 +1,4 @@
--- unlock, SHA 16b8159e17cba512252d5e547081d7afb7250e9f, of the text behind the empty line
+-- unlock, SHA e1d93041c439c5c7445238501bbaf1f23aac95ee, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -11,8 +11,8 @@ local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

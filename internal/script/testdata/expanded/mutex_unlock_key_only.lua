@@ -1,4 +1,4 @@
--- unlock_key_only, SHA 631129f3dd98b2c06d4c6d91af01df9e34712f64, of the text behind the empty line
+-- unlock_key_only, SHA 9dd54bfe4e2bd5e91b1e999cbf981caea2b6204d, of the text behind the empty line
 
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
 -- It hands nothing over: unlock has to follow in any case.
@@ -11,8 +11,8 @@ local lock, id = KEYS[1], ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- quorum_raise, SHA a66336be872c67cfc18a0f44fb3283b70f1f21ef, of the text behind the empty line
+-- quorum_raise, SHA b4e95418ee24b637f24e0959e353fdae00c513e4, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -20,8 +20,8 @@ end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock   gives: holder: the value of the lock key or, if that is longer than an id, its beginning; '' if
---   it is no string, false if there is none
+-- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+--   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- shared_inspect, SHA d1519900fbe9c841af4e1f80dbbe2c1e6ee5aeae, of the text behind the empty line
+-- shared_inspect, SHA 3b79077617a8f2e803f240d68689a23b21ed1b0d, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -31,10 +31,10 @@ end
 local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 do
   local key, count, samples = holders, redis.call('ZCARD', holders), 100000
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')
@@ -42,10 +42,10 @@ end
 end
 do
   local key, count, samples = queue, redis.call('ZCARD', queue), most
--- refuse_huge: ends the script if a key that it reads in pieces has pieces that are far longer than ours.
--- Redis has no command that reads a part of a member, and a copy of 490 MB stops the server for seconds.
--- A server or user that cannot tell is not asked again. Straight code.
--- needs: key; count, the members of the key; samples, how many of them are looked at from the front, 0: all
+-- refuse_huge: ends the script if the members of a key are far longer than ours. Redis has no command
+-- that reads a part of a member, and a copy of 490 MB stops the server for seconds. If the server refuses
+-- MEMORY USAGE, the script goes on. Straight code.
+-- needs: key; count: the number of its members; samples: how many of the first members count, 0: all
 local bytes = redis.pcall('MEMORY', 'USAGE', key, 'SAMPLES', samples)
 if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
   return redis.error_reply('HOLDFAST ' .. key .. ' has texts that are too long: another program wrote them')
