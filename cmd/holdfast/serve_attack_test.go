@@ -3,10 +3,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -119,6 +121,30 @@ func TestServeProfilesAreLocal(t *testing.T) {
 			if status, text := get(path, headers...); status != want || strings.Contains(text, "s3cr3t") {
 				t.Errorf("%q with %v: %d, want %d: %.300s", path, headers, status, want, text)
 			}
+		}
+	}
+}
+
+// Connections for profiles end at once, so that many cost the server none of its own.
+func TestServeProfilesKeepNoConnection(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	s := startServe(t, "redis://"+redis.addr, "--admin-listen", "127.0.0.1:0")
+	address := regexp.MustCompile(`profiles at http://(\S+)/debug/pprof/`).FindStringSubmatch(s.stderr.String())[1]
+	var all []net.Conn
+	for range 100 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(50 * time.Second))
+		_, _ = fmt.Fprint(conn, "GET /debug/pprof/symbol HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be refused
+		all = append(all, conn)
+	}
+	for i, conn := range all {
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("connection %d is still open", i)
 		}
 	}
 }

@@ -166,6 +166,8 @@ var serverMutants = []mutant{
 		edits: []string{"c.wrong = err\n		return", "c.pair, c.wrong = nil, err\n		return"}},
 	{guard: "connections: idle connections without a token make room", file: "server/internal/limit/listener.go", pkg: "./cmd/holdfast", name: "TestServeAnonymousConnections",
 		edits: []string{"\t\tl.drop(least)\n\t\treturn true\n", "\t\treturn false\n"}},
+	{guard: "profiles: their connections end", file: "cmd/holdfast/internal/serve/admin.go", pkg: "./cmd/holdfast", name: "TestServeProfilesKeepNoConnection",
+		edits: []string{"	web.SetKeepAlivesEnabled(false)\n", ""}},
 	{guard: "connections: an address with many closes its own", file: "server/internal/limit/listener.go", pkg: "./server", name: "TestStrangersOfBusyAddressesGoFirst",
 		edits: []string{"if least == nil || l.of[c.from] > l.of[least.from] {", "if least == nil {"}},
 	{guard: "connections: a proxy's request without a token is not known", file: "server/internal/limit/conn.go", pkg: "./server", name: "TestStuckBehindAProxy",

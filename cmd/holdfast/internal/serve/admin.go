@@ -12,6 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/server"
 )
 
+// maxProfiles bounds the connections for profiles: any user of the machine can open them, and an address
+// can have a quarter.
+const maxProfiles = 64
+
 // serveAdmin serves profiles of this process at an address of its own; "" is nowhere.
 func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), err error) {
 	if address == "" {
@@ -27,8 +31,9 @@ func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), er
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	web := &http.Server{Handler: server.OnlyLocal(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	go func() { _ = web.Serve(l) }() // until it is closed
+	web := &http.Server{Handler: server.OnlyLocal(mux), ReadHeaderTimeout: 5 * time.Second}
+	web.SetKeepAlivesEnabled(false)
+	go func() { _ = web.Serve(server.LimitListener(l, maxProfiles)) }() // until it is closed
 	a.Say("profiles at http://%s/debug/pprof/", l.Addr())
 	return func() { _ = web.Close() }, nil
 }
