@@ -118,7 +118,7 @@ func TestRunNestedPassword(t *testing.T) {
 	} {
 		r := start(t, url, nil, "run", "a", "--", "holdfast", "run", "b", "--", "true")
 		r.wantExit(cli.ExitNoPerm)
-		r.wantSaid("holdfast: " + nested + "the outer command passes on none: give it --pass-url, or give --redis-password-file FILE to this command")
+		r.wantSaid("holdfast: " + nested + "the outer command passes on no password: give it --pass-url, or give --redis-password-file FILE to this command")
 		start(t, url, nil, "run", "--pass-url", "a", "--", "holdfast", "run", "b", "--", "true").wantExit(0)
 		for _, own := range []string{"", "export HOLDFAST_REDIS_PASSWORD_FILE=" + file + "; "} {
 			variables := []string{"HOLDFAST_REDIS_PASSWORD_FILE=" + file} // of the outer command, which passes it on
@@ -132,6 +132,14 @@ func TestRunNestedPassword(t *testing.T) {
 			r.wantExit(128 + int(syscall.SIGTERM))
 		}
 	}
+}
+
+// A user without a password is told of the file, which keeps the password out of ps.
+func TestUserWithoutPassword(t *testing.T) {
+	t.Parallel()
+	r := start(t, "redis://app@127.0.0.1:1", nil, "run", "a", "--", "true")
+	r.wantExit(cli.ExitUsage)
+	r.wantSaid("holdfast: redis://127.0.0.1:1: a user without a password: put the password into a file for --redis-password-file, or into HOLDFAST_REDIS_URL: redis://")
 }
 
 // With the password in a file no process shows it in ps, and commands work for each kind of URL.

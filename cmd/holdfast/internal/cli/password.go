@@ -29,7 +29,7 @@ const longestPassword = 4 << 10
 // NeedsPassword returns what to do if a server wants a password.
 func NeedsPassword() string {
 	if nested() {
-		return "the outer command passes on none: give it --pass-url, or give --redis-password-file FILE to this command"
+		return "the outer command passes on no password: give it --pass-url, or give --redis-password-file FILE to this command"
 	}
 	return "put the password into a file for --redis-password-file, or into the URL: redis://:PASSWORD@HOST:PORT, or redis://USER:PASSWORD@HOST:PORT"
 }
@@ -47,6 +47,8 @@ func (a *App) WithPassword(serverURL string) (full string, renewed func() string
 		return serverURL, nil, nil
 	case f.Path == "" && user != "" && nested():
 		return "", nil, Exit(ExitNoPerm, fmt.Errorf("%s: a user without a password: %s", PublicURL(serverURL), NeedsPassword()))
+	case f.Path == "" && user != "" && !strings.Contains(login, ":"):
+		return "", nil, Usagef("%s: a user without a password: %s", PublicURL(serverURL), NeedsPassword())
 	case f.Path == "":
 		return serverURL, nil, nil
 	}
