@@ -12,7 +12,7 @@ import (
 // Certificate is a certificate and its key, in two files (PEM). The files are
 // read again within 1 s of a new connection, so that a renewed certificate needs
 // no restart. While they do not fit together or have a mistake, the previous
-// certificate stays. The logger gets the mistake once a minute.
+// certificate stays. The logger gets the mistake once a minute, and each renewal.
 type Certificate struct {
 	cert, key string
 	logger    *slog.Logger
@@ -60,11 +60,14 @@ func (c *Certificate) look() {
 		return
 	}
 	c.looked = now
-	before := c.wrong
+	before, pair := c.wrong, c.pair
 	c.load()
 	if c.wrong != nil && (before == nil || before.Error() != c.wrong.Error() || now.Sub(c.warned) >= time.Minute) {
 		c.warned = now
 		c.logger.Warn("server: the new certificate can't be used; the previous one stays", "certificate", c.cert, "key", c.key, "error", c.wrong)
+	}
+	if c.pair != pair {
+		c.logger.Info("server: new connections get the new certificate", "certificate", c.cert, "key", c.key)
 	}
 }
 

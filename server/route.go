@@ -156,6 +156,9 @@ func (a *router) admit(w http.ResponseWriter, r *http.Request, role auth.Role) e
 	if secretOf(r) == "" {
 		return reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
 	}
+	if valid, _ := a.options.Tokens.Check(); valid == 0 {
+		return reply.NewProblem("token", "all tokens are refused, as the server has no valid token now: its log says why")
+	}
 	return reply.NewProblem("token", "unknown token")
 }
 

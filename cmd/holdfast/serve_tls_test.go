@@ -123,6 +123,9 @@ func TestServeRereadsTheCertificate(t *testing.T) {
 		served, said := ask()
 		return served.Equal(second) && strings.Contains(said, `"certificate":"ok"`)
 	})
+	if got := strings.Count(s.stderr.String(), "new connections get the new certificate"); got != 1 {
+		t.Errorf("the log says %d times that the certificate was renewed", got)
+	}
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}

@@ -69,12 +69,17 @@ func TestServeTokenIsWithdrawn(t *testing.T) {
 		t.Error("/metrics does not say that a line is bad")
 	}
 	logs(s, "the other lines count")
+	mended := 0
 	mend := func() {
 		t.Helper()
 		writeTokens(t, file, lines...)
 		until(t, "a file without a mistake counts", func() bool { return admitted(attacker) && admitted(viewer) && ready() == http.StatusOK })
 		if page := viewer.page("/metrics"); !strings.Contains(page, "\nholdfast_tokens_up 1\n") {
 			t.Error("/metrics says that something is wrong")
+		}
+		mended++
+		if got := strings.Count(s.stderr.String(), "the token file has no mistake now"); got != mended {
+			t.Errorf("the log says %d times that a file was mended; want %d", got, mended)
 		}
 	}
 	mend()
@@ -88,8 +93,45 @@ func TestServeTokenIsWithdrawn(t *testing.T) {
 		if got := ready(); got != http.StatusServiceUnavailable {
 			t.Errorf("%s: /readyz: %d", what, got)
 		}
+		if _, answer := viewer.ask("GET", "/v1/locks", ""); !strings.Contains(fmt.Sprint(answer["detail"]), "no valid token now") {
+			t.Errorf("%s: a client with a good token is told %v", what, answer)
+		}
 		logs(s, "all tokens are refused")
 		mend()
+	}
+}
+
+// The log says which admin has ended a lease, also without --verbose. With --quiet it does not.
+func TestServeLogsAdmins(t *testing.T) {
+	t.Parallel()
+	file, secrets, _ := newTokens(t, auth.Admin)
+	redis := startServer(t).URL()
+	loud := startServe(t, redis, "--tokens", file)
+	quiet := startServe(t, redis, "--tokens", file, "--quiet")
+	for i, s := range []*serving{loud, quiet} {
+		admin := s.by(secrets[0])
+		for _, act := range []string{"revoke", "steal"} {
+			name := fmt.Sprintf("%s:%d", act, i)
+			_, lease := admin.take(name, "1m", "")
+			if status, answer := admin.ask("POST", "/v1/"+act, fmt.Sprintf(`{"name": %q, "hash": %q, "reason": "it hangs"}`, name, lease["hash"])); status >= 300 {
+				t.Fatalf("%s: %d %v", act, status, answer)
+			}
+		}
+		if status, _ := admin.ask("LOCK", "/v1/terraform/state", `{"ID": "1"}`); status != http.StatusOK {
+			t.Fatalf("LOCK: %d", status)
+		}
+		if status, _ := admin.ask("UNLOCK", "/v1/terraform/state", ""); status != http.StatusOK {
+			t.Fatalf("UNLOCK: %d", status)
+		}
+	}
+	for _, want := range []string{"server: revoke", "server: steal", "server: unlock"} {
+		logs(loud, want)
+		if strings.Contains(quiet.stderr.String(), want) {
+			t.Errorf("--quiet logs %s", want)
+		}
+	}
+	if said := loud.stderr.String(); strings.Count(said, `by="team 0"`) != 3 || strings.Contains(said, "<nil>") {
+		t.Errorf("the log does not say who it was:\n%s", said)
 	}
 }
 

@@ -194,5 +194,8 @@ func (t *Tokens) look(now time.Time) {
 			t.logger.Warn("server: the token file has a mistake; the other lines count", "error", err)
 		}
 	}
+	if err == nil && t.wrong != nil {
+		t.logger.Info("server: the token file has no mistake now; all its tokens count", "tokens", len(list))
+	}
 	t.list, t.wrong = list, err
 }

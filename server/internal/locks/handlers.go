@@ -163,10 +163,12 @@ func (n *Names) carryOut(w http.ResponseWriter, r *http.Request, what string, st
 	}
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
 		out, err := give(ctx, o)
-		n.logger.Info("server: "+what, "name", o.Name, "hash", o.Hash, "reason", o.Reason, "by", by.Label, "from", r.RemoteAddr, "error", err)
+		log := n.logger.With("name", o.Name, "hash", o.Hash, "reason", o.Reason, "by", by.Label, "from", r.RemoteAddr)
 		if err != nil {
+			log.Info("server: "+what+" failed", "error", err)
 			return err
 		}
+		log.Info("server: " + what)
 		return reply.JSON(w, status, out)
 	})
 }

@@ -89,7 +89,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	f.options.BasePath = strings.TrimSuffix(f.options.BasePath, "/")
 	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
-	f.options.Logger = slog.New(a.Logger(a.Level()))
+	f.options.Logger = slog.New(a.Logger(levelOf(a)))
 	if err := serveFiles(a, f); err != nil {
 		return err
 	}
@@ -143,6 +143,14 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	}
 	stop() // a second ctrl-C ends it at once
 	return endServing(a, api, web, f.options.Grace)
+}
+
+// levelOf is the least level of what the server logs: what admins have done is shown without --verbose.
+func levelOf(a *cli.App) slog.Level {
+	if a.Quiet {
+		return a.Level()
+	}
+	return min(a.Level(), slog.LevelInfo)
 }
 
 // startWeb serves the API at a listener until the server ends, and returns its error then.
