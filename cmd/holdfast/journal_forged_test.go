@@ -87,8 +87,8 @@ func (s *realServer) forge(t *testing.T) (entries, jobs int) {
 	return entries + 1, jobs + 1
 }
 
-// Whoever may write to the keys of the journal adds what no Writer writes. Each command and page
-// shows what is honest, and says how much it can't read.
+// A client that may write to the keys of the journal adds what no Writer writes. Each command and
+// page shows the honest entries, and says how many it can't read.
 func TestForgedJournal(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

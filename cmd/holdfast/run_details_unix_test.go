@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
-// show tells who runs what under a name, and who waits. With --details none it tells nothing.
+// The command show shows what the holder and the waiters of a name run. With --details none it shows
+// nothing.
 func TestRunStoresDetails(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)

@@ -56,8 +56,8 @@ func (s *serving) flood(n int, paths ...string) map[int]int {
 	return got
 }
 
-// However many ask whether it is ready, Redis gets one probe a second, also while it hangs: then
-// they are told so, and do not pile up.
+// Redis gets one probe a second from any number of requests for /readyz. While Redis hangs, they get
+// 503 and do not pile up.
 func TestServeReadyCostsRedisNothing(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
@@ -78,8 +78,8 @@ func TestServeReadyCostsRedisNothing(t *testing.T) {
 	until(t, "it is ready", func() bool { status, _ := s.ask("GET", "/readyz", ""); return status == http.StatusOK })
 }
 
-// A web page reads no profile: not by a name that it gave our address, not from another site. And
-// whoever reads one sees no password of the command line.
+// A web page reads no profile: not by a name that it gave our address, not from another site. A
+// profile shows no password of the command line.
 func TestServeProfilesAreLocal(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
@@ -149,9 +149,9 @@ func TestServeProfilesKeepNoConnection(t *testing.T) {
 	}
 }
 
-// crowd opens n connections: silent ones, some with half a request, and some that are idle after a
-// request without a token.
-func (s *serving) crowd(n int) {
+// openIdle opens n connections: silent ones, some with half a request, and some that are idle after
+// a request without a token.
+func (s *serving) openIdle(n int) {
 	s.t.Helper()
 	for i := range n {
 		c, err := net.DialTimeout("tcp", s.url[strings.Index(s.url, "//")+2:], patience)
@@ -181,7 +181,7 @@ func TestServeAnonymousConnections(t *testing.T) {
 	}
 	longest := time.Duration(0)
 	for range 5 {
-		s.crowd(200)
+		s.openIdle(200)
 		http.DefaultClient.CloseIdleConnections() // the renewal needs a new one, as that of curl
 		q, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+"/v1/lease", nil)
 		if err != nil {

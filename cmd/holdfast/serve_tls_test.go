@@ -80,8 +80,8 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// A renewed certificate is served without a restart. One that does not fit its key is not, which
-// is said, and the old one stays.
+// A renewed certificate is served without a restart. If it does not fit its key, the server logs
+// that and keeps the old one.
 func TestServeRereadsTheCertificate(t *testing.T) {
 	t.Parallel()
 	cert, key, first := issued(t)
@@ -163,7 +163,7 @@ func TestServeUnfinishedHandshakes(t *testing.T) {
 	stream := send("POST", "/v1/leases/stream", `{"name": "n", "ttl": "3s"}`)
 	lines := bufio.NewScanner(stream.Body)
 	for range 5 {
-		s.crowd(40)
+		s.openIdle(40)
 		if r := send("GET", "/v1/locks/n", ""); r.StatusCode != http.StatusOK {
 			t.Errorf("behind 40 handshakes: %s", r.Status)
 		}

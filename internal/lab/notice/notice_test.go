@@ -23,8 +23,7 @@ const (
 // allowed are the licences that ask for no more than that their text is kept.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "Unlicense"}
 
-// Whatever is linked into the command stands in the NOTICE, with a licence of an allowed
-// kind.
+// The NOTICE has everything that is linked into the command, with a licence of an allowed kind.
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

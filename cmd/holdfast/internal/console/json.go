@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/view"
 )
@@ -25,14 +24,6 @@ func printJSON(w io.Writer, v any, indent string) error {
 	}
 	_, err := io.WriteString(w, view.TextJSON(text.String()))
 	return err
-}
-
-// TimeOrNull is nil for the zero time, which JSON shows as null.
-func TimeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC())
 }
 
 // OrNull is nil for the empty text, which JSON shows as null.
