@@ -116,6 +116,7 @@ func TestLsProblems(t *testing.T) {
 	if code, out, _ := lsOf(t, server, "--problems", "-o", "json"); code != 0 || out != "[]\n" {
 		t.Errorf("none: exit code %d, got %q, want 0 and []", code, out)
 	}
+	holder.send(syscall.SIGSTOP) // it renews no more
 	server.do(t, "PERSIST", "holdfast:job")
 	if code, out, said := lsOf(t, server, "--problems", "-o", "name"); code != cli.ExitProblems || out != "job\n" || said != "" {
 		t.Errorf("one: exit code %d, got %q, %q, want 1 and job", code, out, said)

@@ -85,10 +85,11 @@ func TestServeProfilesAreLocal(t *testing.T) {
 	redis := startRedis(t)
 	redis.do(t, "CONFIG", "SET", "requirepass", "s3cr3t")
 	s := startServe(t, "redis://:s3cr3t@"+redis.addr, "--admin-listen", "127.0.0.1:0")
-	profiles := regexp.MustCompile(`profiles at (http\S+)/debug/pprof/`).FindStringSubmatch(s.stderr.String())
-	if profiles == nil {
-		t.Fatalf("no profiles: %s", &s.stderr)
-	}
+	var profiles []string
+	until(t, "serve says where its profiles are", func() bool {
+		profiles = regexp.MustCompile(`profiles at (http\S+)/debug/pprof/`).FindStringSubmatch(s.stderr.String())
+		return profiles != nil
+	})
 	get := func(path string, headers ...string) (int, string) {
 		t.Helper()
 		q, err := http.NewRequestWithContext(t.Context(), "GET", profiles[1]+"/debug/pprof/"+path, nil)

@@ -38,7 +38,6 @@ type Name struct {
 	backoff          time.Duration
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen             lastSeen      // the holder, as far as is known
-	answered         exchange      // of the newest answer that has the server's time
 	notBatched       bool          // lock_batch answered "again" for it
 	listed           bool          // in Process.names, until it is forgotten
 	orphan           orphan

@@ -40,6 +40,7 @@ type Process struct {
 	reportedSizes  map[string]int64         // of semaphores: actual sizes that were reported as different
 	sharedSubs     sharedSubs               // in a Cluster: the subscriptions of the shared kinds, one for each name
 	LastAnswer     clock.Instant            // when the newest answer came
+	answered       exchange                 // of the newest answer that has the server's time
 	NetFailed      bool                     // a request failed in the network since the last answer
 	netFailureOver clock.Instant            // when NetFailed was last reset: an earlier request may never be answered
 	renewedAllAt   clock.Instant            // when renewAll ran last, or is due
@@ -190,8 +191,8 @@ func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	if a.Refused != "" {
 		p.refusedToPublish(a.Refused, now)
 	}
-	if n := r.Local; n != nil && a.Server > 0 && r.Sent >= n.answered.sent {
-		n.answered = exchange{sent: r.Sent, server: a.Server}
+	if a.Server > 0 && r.Sent >= p.answered.sent {
+		p.answered = exchange{sent: r.Sent, server: a.Server}
 	}
 	r.OnAnswer(r, a, err, now)
 }

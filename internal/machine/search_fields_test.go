@@ -16,10 +16,10 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Process](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups"},
+		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
-		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place answered"},
+		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place"},
 	{reflect.TypeFor[Tenure](),
 		"ID local phase whileAsked whileHolding whileReleasing openLocks mayRunLate verifySince tokens servesUpTo deadline expiry", "Replicas minHold"},
 	{reflect.TypeFor[whileAsked](), "asking firstSent sentWait foundHeld inQueue arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},
