@@ -197,7 +197,7 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	}
 	switch m.Kind {
 	case "grant":
-		if p.tokensAhead(m, now) {
+		if s.tokensAhead(m, now) {
 			t.local.askAboutGrant(t, now)
 			break
 		}
@@ -232,9 +232,10 @@ const maxAhead = 2 * time.Second
 // tokensAhead reports whether a pushed grant has tokens that the server can't have reserved by its
 // clock, as far as the newest answer shows it. A client that may publish can forge such a push. A
 // resource that has seen its token refuses all honest ones until the clock has passed it.
-func (p *Process) tokensAhead(m wire.Push, now clock.Instant) bool {
-	since := now.Sub(p.answered.sent)
-	latest := p.answered.server + (since + since/1000 + maxAhead).Microseconds() // the rates of clocks differ
+func (s *Subscriber) tokensAhead(m wire.Push, now clock.Instant) bool {
+	known := s.p.answered
+	since := now.Sub(known.sent)
+	latest := known.server + (since + since/1000 + maxAhead).Microseconds() // the rates of clocks differ
 	return m.Base+m.Size-1 > protocol.TokensPerMicrosecond*latest
 }
 

@@ -211,7 +211,7 @@ var mutants = []mutant{
 	{guard: "a forged grant is bounded", file: "internal/wire/push.go", name: "TestForgedGrantIsShort",
 		edits: []string{"life > protocol.ClaimWindow.Milliseconds()", "life > 86_400_000"}},
 	{guard: "a pushed grant with tokens far ahead is asked about", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
-		edits: []string{"if p.tokensAhead(m, now) {", "if false {"}},
+		edits: []string{"if s.tokensAhead(m, now) {", "if false {"}},
 	{guard: "tokens may be far ahead by seconds", file: "internal/machine/subscriber.go", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		edits: []string{"maxAhead = 2 * time.Second", "maxAhead = 3 * time.Second"}},
 	{guard: "honest tokens are not far ahead", file: "internal/machine/process.go", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
