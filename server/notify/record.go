@@ -30,11 +30,16 @@ type record struct {
 	unreadable int // fields that no leader wrote
 }
 
-// noteScript sets and deletes fields, and returns the hash.
+// noteScript sets and deletes fields, and returns the hash. A hash above 16 MiB is none of a leader:
+// it is removed unread, because reading 490 MB stops Redis for seconds.
 //
 //	KEYS[1]  the hash
 //	ARGV     its expiry in ms, then pairs of field and value; the value "" deletes the field
 var noteScript = driver.NewScript("notified", `
+local bytes = redis.pcall('memory', 'usage', KEYS[1], 'samples', '0')
+if type(bytes) == 'number' and bytes > 16777216 then
+	redis.call('del', KEYS[1])
+end
 for i = 2, #ARGV, 2 do
 	if ARGV[i + 1] == '' then
 		redis.call('hdel', KEYS[1], ARGV[i])
