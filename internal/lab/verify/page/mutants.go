@@ -17,7 +17,7 @@ type mutants struct {
 	Tried   int             `json:"tried"`
 	Killed  int             `json:"killed"`
 	Slowest float64         `json:"slowest_seconds,omitempty"` // until one was caught, its build included
-	Areas   map[string]area `json:"areas,omitempty"`           // by directory
+	Areas   map[string]area `json:"areas,omitempty"`           // by directory, see summary
 	Missed  []mutant        `json:"missed,omitempty"`
 }
 
@@ -70,12 +70,15 @@ func takeMutants(l *latest, from source) error {
 	return nil
 }
 
-// summary counts the guards of each directory.
+// summary counts the guards of each directory, with those below it from the third level on.
 func (r *mutantsResult) summary() mutants {
 	m := mutants{Tried: r.Tried, Killed: r.Killed, Areas: map[string]area{}}
 	files := map[string]bool{}
 	for _, g := range r.List {
 		dir := path.Dir(g.File)
+		for strings.Count(dir, "/") > 1 {
+			dir = path.Dir(dir)
+		}
 		a := m.Areas[dir]
 		a.Guards++
 		if g.Killed {
