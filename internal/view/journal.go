@@ -103,11 +103,12 @@ const settling = 250 * time.Millisecond
 func Unreadable(n int, what string) string {
 	switch {
 	case n == 1:
-		return "1 " + what + " of the journal cannot be read"
 	case what == "entry":
-		what = "entrie"
+		what = "entries"
+	default:
+		what += "s"
 	}
-	return fmt.Sprintf("%d %ss of the journal cannot be read", n, what)
+	return fmt.Sprintf("%d %s of the journal cannot be read (written by another program, or by a newer holdfast)", n, what)
 }
 
 // Jobs reads the jobs whose names begin with prefix, and the number of all that cannot be read. If

@@ -189,7 +189,7 @@ func (t *Tokens) look(now time.Time) {
 	if err != nil && (t.wrong == nil || t.wrong.Error() != err.Error() || now.Sub(t.warned) >= warnEvery) {
 		t.warned = now
 		if len(list) == 0 {
-			t.logger.Error("server: the token file has no token, so all tokens are refused", "error", err)
+			t.logger.Error("server: the token file gives no token, so all tokens are refused", "error", err)
 		} else {
 			t.logger.Warn("server: the token file has a mistake; the other lines count", "error", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ import (
 // holds a name. It is the other side of what clients believe.
 //
 // It notes what scripts do to the lock key of the names with a prefix, as events of the kind Witness:
-// Name, Process (the owner in the id), Detail (set, prolong, end) and Version, the life in
+// Name, Process (the owner in the id), Detail (set, set if free, prolong, end) and Version, the life in
 // ns. T is the server's clock, as that of the history. Where the connection breaks it
 // comes again, and notes a Gap. It returns when the server has confirmed. stop ends it when
 // all is noted that was done before.
@@ -191,8 +192,11 @@ func (w *monitor) events(command string) (all []history.Event) {
 	}
 	e := history.Event{What: history.Monitor, Name: args[1][len(w.prefix):]}
 	switch command := strings.ToUpper(args[0]); {
-	case command == "SET" && len(args) >= 5: // with NX, too: one process asks for a name once at a time
+	case command == "SET" && len(args) >= 5:
 		e.Detail, e.Version = "set", nanoseconds(args[4])
+		if slices.Contains(args[5:], "NX") {
+			e.Detail = "set if free"
+		}
 		_, e.Process, _ = strings.Cut(args[2], "|")
 	case command == "PEXPIRE" && len(args) == 3:
 		e.Detail, e.Version = "prolong", nanoseconds(args[2])

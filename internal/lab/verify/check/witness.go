@@ -86,8 +86,11 @@ func seenBy(events []history.Event) (truth map[string][]held, seen bool) {
 				now[name] = held{from: e.Deadline, to: forever}
 			}
 		case e.What != history.Monitor:
-		case e.Detail == "set":
+		case e.Detail == "set" || e.Detail == "set if free":
 			seen = true
+			if h, ok := now[e.Name]; ok && e.Detail == "set if free" && e.T < h.to-tolerance {
+				continue // lock_batch does not look before
+			}
 			end(e.Name, e.T)
 			now[e.Name] = held{e.Process, e.T, e.T + e.Version}
 		case e.Detail == "prolong":
