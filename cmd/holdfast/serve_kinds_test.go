@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,8 +96,8 @@ func TestServePastAsDocumented(t *testing.T) {
 		if err := json.Unmarshal(printed, &want); err != nil || len(want) == 0 {
 			t.Fatalf("holdfast %s: %v, %s", command[2], err, printed)
 		}
-		got := append(answer.Jobs, answer.Entries...)
-		for _, v := range append(got, want...) {
+		got := slices.Concat(answer.Jobs, answer.Entries)
+		for _, v := range slices.Concat(got, want) {
 			delete(v, "now") // it differs between two requests
 		}
 		if !reflect.DeepEqual(got, want) {
