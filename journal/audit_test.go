@@ -223,7 +223,7 @@ func TestAuditSeesHoles(t *testing.T) {
 	wantVerdict(t, audited(t, b), journal.Refuted)
 }
 
-// full adds so many entries that Writers have removed older ones.
+// full adds entries until the stream is as long as Writers keep it.
 func (b *book) full() *book {
 	for range journal.DefaultMaxLen {
 		b.add("z", 100, journal.Entry{Event: journal.Skipped})

@@ -126,15 +126,12 @@ func TestRunNestedPassword(t *testing.T) {
 				variables = nil
 			}
 			r := start(t, url, variables, "run", "a", "--", "sh", "-c", own+"holdfast run a -- true")
-			r.says("deadlock: ")
-			r.wantSaid(" in its command waits for a: ")
-			r.send(syscall.SIGTERM)
-			r.wantExit(128 + int(syscall.SIGTERM))
+			r.wantDeadlock("a")
 		}
 	}
 }
 
-// A user without a password is told of the file, which keeps the password out of ps.
+// The error for a user without a password names the file first: it keeps the password out of ps.
 func TestUserWithoutPassword(t *testing.T) {
 	t.Parallel()
 	r := start(t, "redis://app@127.0.0.1:1", nil, "run", "a", "--", "true")

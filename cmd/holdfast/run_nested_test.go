@@ -75,12 +75,19 @@ func TestRunNestedInItself(t *testing.T) {
 	server := startServer(t)
 	for name, variables := range map[string][]string{"a": nil, "b": {"HOLDFAST_DETAILS=none"}} {
 		r := start(t, server.URL(), variables, "run", name, "--", "holdfast", "run", "within "+name, "--", "holdfast", "run", name, "--", "true")
-		r.says("deadlock: ")
-		r.wantSaid(" holds " + name + ", and ")
-		r.wantSaid(" in its command waits for " + name + ": ")
-		r.send(syscall.SIGTERM)
-		r.wantExit(128 + int(syscall.SIGTERM))
+		r.wantDeadlock(name)
 	}
+}
+
+// wantDeadlock wants that a command inside r reports that it waits for a name that r holds, and
+// then ends r.
+func (r *runner) wantDeadlock(name string) {
+	r.t.Helper()
+	r.says("deadlock: ")
+	r.wantSaid(" holds " + name + ", and ")
+	r.wantSaid(" in its command waits for " + name + ": ")
+	r.send(syscall.SIGTERM)
+	r.wantExit(128 + int(syscall.SIGTERM))
 }
 
 // A lease of acquire, in a script, counts as the outer command of the commands that follow.
@@ -88,11 +95,7 @@ func TestRunNestedInLease(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	r := start(t, server.URL(), nil, "run", "a", "--", "sh", "-c", `eval "$(holdfast acquire -o env b)"; holdfast run a -- true`)
-	r.says("deadlock: ")
-	r.wantSaid(" holds a, and ")
-	r.wantSaid(" in its command waits for a: ")
-	r.send(syscall.SIGTERM)
-	r.wantExit(128 + int(syscall.SIGTERM))
+	r.wantDeadlock("a")
 }
 
 // A forged variable is shown at most. No lock depends on it.
