@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,38 +216,5 @@ func TestTypicalHolds(t *testing.T) {
 	}
 	if calls := store.calls.Load() - before; calls != 2 {
 		t.Errorf("%d calls for all names, want 2 pages of 500 entries", calls)
-	}
-}
-
-// When Close has returned, OnEvent was told all, so that nothing is missing from a
-// journal that is closed behind it. It does not wait for ever.
-func TestCloseTellsAll(t *testing.T) {
-	t.Parallel()
-	store := open(t)
-	var told, slow atomic.Int64
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
-	client := holdfast.New(store, &holdfast.Options{Logger: quiet, OnEvent: func(e holdfast.Event) {
-		switch e.(type) {
-		case holdfast.Granted, holdfast.Released:
-			time.Sleep(time.Millisecond)
-			told.Add(1)
-		}
-	}})
-	for range 50 {
-		if err := take(t, client, "n").Release(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_ = client.Close()
-	if got := told.Load(); got != 100 {
-		t.Errorf("told: got %d, want 100", got)
-	}
-	client = holdfast.New(store, &holdfast.Options{Logger: quiet, OnEvent: func(holdfast.Event) { slow.Add(1); <-hang }})
-	take(t, client, "m")
-	began := time.Now()
-	_ = client.Close()
-	if took := time.Since(began); took > 20*time.Second || slow.Load() != 1 {
-		t.Errorf("Close took %v with an OnEvent that hangs", took)
 	}
 }

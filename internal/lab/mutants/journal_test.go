@@ -98,7 +98,7 @@ var journalMutants = []mutant{
 		edits: []string{"if least > most {", "if false {"}},
 	{guard: "journal: an expired lease ends at its deadline", file: "internal/machine/hold.go", pkg: "./internal/machine", name: "TestRuleLeftAloneUntilRelease",
 		edits: []string{"end := min(now, u.Ends())", "end := now"}},
-	{guard: "journal: Close writes all entries", file: "client.go", pkg: "./internal/lab/journaled", name: "TestCloseTellsAll",
+	{guard: "journal: Close writes all entries", file: "client.go", name: "TestCloseTellsAll",
 		edits: []string{"\tc.events.await()\n", ""}},
 	{guard: "journal: an end that was lost is reported", file: "journal/follow.go", pkg: "./internal/lab/journaled", name: "TestFollowOverALostEnd",
 		edits: []string{"if p.newest.less(f.last) && !f.behind {", "if false {"}},

@@ -255,6 +255,33 @@ func closeFromOnEvent(t *testing.T, s stage, answered bool) {
 	}
 }
 
+// When Close has returned, OnEvent was told all, so that nothing is missing from a journal that is
+// closed behind it. It does not wait for ever.
+func TestCloseTellsAll(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		told := 0
+		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, OnEvent: func(holdfast.Event) {
+			time.Sleep(10 * time.Millisecond)
+			told++
+		}}, 1)
+		for i := range 40 {
+			s.Watch.Leaves(s.lock(p0, fmt.Sprint("n", i)).held)
+		}
+		if err := p0.Client.Close(); err != nil || told != 80 {
+			t.Errorf("Close = %v, and OnEvent was told %d events; want 40 grants and 40 ends", err, told)
+		}
+		hang := make(chan struct{})
+		defer close(hang)
+		p1 := s.Process("p1", holdfast.Options{TTL: 15 * time.Second, OnEvent: func(holdfast.Event) { <-hang }}, 1)
+		s.Watch.Leaves(s.lock(p1, "m").held)
+		began := time.Now()
+		_ = p1.Client.Close()
+		if took := time.Since(began); took < time.Second || took > 1500*time.Millisecond {
+			t.Errorf("Close took %v with an OnEvent that hangs, want 1 s", took)
+		}
+	})
+}
+
 // slowHandler is a log that takes a moment for a line.
 type slowHandler struct{ slog.Handler }
 
