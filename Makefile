@@ -42,13 +42,15 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 			'nice go test .'" \
 		"go run ./internal/lab/sim/simulate -first 400 -seeds 1600"
 
-test-all: ## every test that make test leaves out: processes, faults, topologies, browser, databases, foreign clients
+test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
-		"go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))" \
-		"go test -p 2 -timeout 15m $(UNRACED)" \
-		"go test -count 1 -run '^TestSearch$$' ./internal/machine -args -search.medium" \
-		"go test -race -run '^TestRunEvery$$' ./cmd/holdfast -args -ticks 12" \
-		"make interop" "make bench-quick" "make mutants MUTANTS='-part $(PART)/90'"
+		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))' \
+			'go test -timeout 15m $(LAB)/verify'" \
+		"scripts/beside 'go test -p 1 -timeout 15m $(filter-out $(LAB)/verify,$(UNRACED))' \
+			'go test -count 1 -run ^TestSearch$$ ./internal/machine -args -search.medium' \
+			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
+			'make interop'" \
+		"make bench-quick" "make mutants MUTANTS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli

@@ -163,7 +163,16 @@ func TestServeUnfinishedHandshakes(t *testing.T) {
 	stream := send("POST", "/v1/leases/stream", `{"name": "n", "ttl": "3s"}`)
 	lines := bufio.NewScanner(stream.Body)
 	for range 5 {
-		s.openIdle(40)
+		for i := range 40 {
+			c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "https://"), patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			if i%2 == 1 {
+				_, _ = io.WriteString(c, "\x16\x03\x01") // the first bytes of a handshake
+			}
+		}
 		if r := send("GET", "/v1/locks/n", ""); r.StatusCode != http.StatusOK {
 			t.Errorf("behind 40 handshakes: %s", r.Status)
 		}

@@ -54,7 +54,7 @@ var journalMutants = []mutant{
 		edits: []string{"hour > maxCount/3_600_000_000 || ", ""}},
 	{guard: "unreadable: the verdict depends on it", file: "journal/audit.go", pkg: "./journal", name: "TestAuditEdges",
 		edits: []string{"if r.Unreadable > 0 {", "if r.Unreadable < 0 {"}},
-	{guard: "notify: a huge record is not read", file: "server/notify/record.go", pkg: "./cmd/holdfast", name: "TestServeReadsNoHugeRecord",
+	{guard: "notify: a huge record is not read", file: "server/notify/record.go", pkg: "./internal/lab/attack", name: "TestServeReadsNoHugeRecord",
 		edits: []string{"bytes > 16777216", "false"}},
 	{guard: "unreadable: a forged record hides no problem", file: "server/notify/record.go", pkg: "./server/notify", name: "TestForgedRecord",
 		edits: []string{"if !ok { //", "if !ok && false { //"}},

@@ -178,6 +178,7 @@ func (m mutant) command(ctx context.Context, root, dir string, built *programs) 
 	cmd := exec.CommandContext(ctx, "go", "test", "-vet", "off", "-overlay", overlay, "-count", "1", "-timeout", "40s",
 		"-run", "^"+m.name+"$", m.packageDir())
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay) // of tests that build programs
 	return cmd, nil
 }
 

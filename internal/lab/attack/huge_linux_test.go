@@ -1,4 +1,4 @@
-package main
+package attack_test
 
 import (
 	"bufio"
@@ -14,9 +14,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-var hugeMB = flag.Int("huge.mb", 64, "MB of the text that TestHugeValueUnderAnotherName stores")
+var (
+	hugeMB   = flag.Int("huge.mb", 64, "MB of the text that TestHugeValueUnderAnotherName stores")
+	hugeOnly = flag.String("huge.only", "", "regular expression: what it stores")
+)
 
 // attacks are what a user with the documented rights for the names web:* stores: some commands, and
 // one that is sent many times. X is a huge text, # the number of the command.
@@ -41,6 +47,7 @@ var attacks = []struct {
 	{"sum of an hour", []string{"HSET holdfast/sums:{holdfast/journal:holdfast:} 1 X"}, ""},
 	{"name", []string{"SET LX c.n.60000|o"}, ""},
 	{"waiter of many", []string{"ZADD Q 1 X"}, "ZADD Q # c#.n.60000|o"},
+	{"100,000 names", nil, "SET L# c.n.60000|o"},
 	{"100,000 waiters", nil, "ZADD Q # c#.n.60000|o"},
 	{"100,000 holders", []string{"HSET L kind semaphore capacity 900000"}, "ZADD H 4e15 c#.n.60000.s2|o"},
 	{"100,000 fields", nil, "HSET L # #"},
@@ -52,26 +59,26 @@ var attacks = []struct {
 // another name keeps its lease, and a server with an open dashboard stays within the 256 MiB of
 // deploy/kubernetes.
 func TestHugeValueUnderAnotherName(t *testing.T) {
-	server := startRedis(t)
-	server.do(t, aclLine(t, "app")...)
-	server.do(t, append([]string{"ACL", "SETUSER", "app", "+hmget", "+hset", "+hstrlen", "+zcount"}, journalRights(t)...)...)
-	server.do(t, append([]string{"ACL", "SETUSER", "mallory", "on", ">pw"}, rightsOfSomeNames(t)...)...)
+	redis := redistest.Start(t, redistest.Options{})
+	app := labtest.Place{Servers: []*redistest.Server{redis}, Scheme: "redis"}
+	commands := rights(t, app)
+	url := app.User(t, append(commands, "~holdfast:*", "~holdfast/*", "&holdfast/push:*"))
+	redis.MustDo(t, words("ACL", "SETUSER", "mallory", append([]string{"on", ">pw", "&holdfast/push:*"}, append(commands, keysOfSomeNames(t)...)...))...)
 
-	serve := startServe(t, server.urlFor("app"))
-	holder := startRun(t, server.urlFor("app"), going)
-	holder.pid("pid")
+	s := serve(t, url)
+	holder := start(t, "run", "--redis", url, "job", "--", "sh", "-c", "echo holds; exec cat")
 	var pictures atomic.Int64
-	go watchPictures(t, serve.url, &pictures)
+	go watchPictures(t, s.url(), &pictures)
 	settled := func(what string) {
 		t.Helper()
 		seen := pictures.Load()
-		for limit := time.Now().Add(4 * patience); pictures.Load() < seen+3; time.Sleep(20 * time.Millisecond) {
+		for limit := time.Now().Add(4 * labtest.Patience); pictures.Load() < seen+3; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(limit) {
 				t.Fatalf("the dashboard does not show the state %s", what)
 			}
 		}
 		for _, page := range []string{"/", "/lock?name=web:1", "/jobs", "/events", "/timeline", "/v1/locks", "/v1/jobs", "/v1/history"} {
-			if answer, err := http.Get(serve.url + page); err == nil {
+			if answer, err := s.send(http.MethodGet, page, ""); err == nil {
 				_, _ = io.Copy(io.Discard, answer.Body)
 				_ = answer.Body.Close()
 			}
@@ -79,46 +86,78 @@ func TestHugeValueUnderAnotherName(t *testing.T) {
 	}
 	settled("before")
 	for _, a := range attacks {
+		if !regexp.MustCompile(*hugeOnly).MatchString(a.what) {
+			continue
+		}
 		began := time.Now()
-		storeAs(t, server, a.commands, a.many)
+		send(t, redis, *hugeMB, a.many, append([]string{"AUTH mallory pw"}, a.commands...)...)
 		stored := time.Since(began)
 		settled("with a huge " + a.what)
-		used := memoryOf(t, serve.Process.Pid)
+		used := memoryOf(t, s.cmd.Process.Pid)
 		t.Logf("%-20s stored in %5d ms, looked at in %5d ms, serve has used %4d MiB", a.what, stored.Milliseconds(), (time.Since(began) - stored).Milliseconds(), used)
 		if used > 256 {
 			t.Errorf("%s: serve has used %d MiB, want 256 at most", a.what, used)
 		}
-		if said := holder.stderr.String(); strings.Contains(said, "lost job") {
+		if said := holder.said.String(); strings.Contains(said, "lost job") {
 			t.Errorf("%s: the lease of another name was lost: %s", a.what, said)
 		}
-		server.do(t, "EVAL", "for _, key in ipairs(redis.call('KEYS', 'holdfast*')) do if not string.find(key, 'job') or string.find(key, '/jobs:') then redis.call('UNLINK', key) end end", "0")
+		redis.MustDo(t, "EVAL", "for _, key in ipairs(redis.call('KEYS', 'holdfast*')) do if not string.find(key, 'job') or string.find(key, '/jobs:') then redis.call('UNLINK', key) end end", 0)
 		if t.Failed() {
 			return
 		}
 	}
-	holder.write("stop")
-	holder.wantExit(0)
+	_ = holder.stdin.Close()
+	if err := <-holder.ended; err != nil {
+		t.Errorf("run: %v\n%s", err, holder.said.String())
+	}
 }
 
-// rightsOfSomeNames are those that docs/guide/08-operating.md gives a user of the names web:*.
-func rightsOfSomeNames(t *testing.T) []string {
+// rights are all that docs/guide/08-operating.md gives users of all kinds of locks with a journal.
+func rights(t *testing.T, p labtest.Place) (commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/guide/08-operating.md")
+	for _, right := range p.DocumentedRights(t, "app") {
+		if strings.HasPrefix(right, "+") {
+			commands = append(commands, right)
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| (?:`Semaphore`, `RWMutex`|the journal) \\| `([^`]*)`").FindAllStringSubmatch(operating(t), -1) {
+		commands = append(commands, strings.Fields(row[1])...)
+	}
+	return commands
+}
+
+// keysOfSomeNames are those that docs/guide/08-operating.md gives a user of the names web:*.
+func keysOfSomeNames(t *testing.T) (keys []string) {
+	t.Helper()
+	for _, key := range regexp.MustCompile(`~holdfast[:/]\S*(?:web:\*|/\*|client:\*|journal:holdfast:|jobs:holdfast:|\}\*)`).FindAllString(operating(t), -1) {
+		if key = strings.TrimRight(key, "`.,"); key != "~holdfast/*" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func operating(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rights := []string{"&holdfast/push:*"}
-	for _, key := range regexp.MustCompile(`~holdfast[:/]\S*(?:web:\*|/\*|client:\*|journal:holdfast:|jobs:holdfast:|\}\*)`).FindAllString(string(text), -1) {
-		if key = strings.TrimRight(key, "`.,"); key != "~holdfast/*" {
-			rights = append(rights, key)
+	return string(text)
+}
+
+// words joins the words of a command.
+func words(command ...any) (all []any) {
+	for _, word := range command {
+		if list, ok := word.([]string); ok {
+			for _, w := range list {
+				all = append(all, w)
+			}
+		} else {
+			all = append(all, word)
 		}
 	}
-	for _, right := range append(append(aclLine(t, "app"), journalRights(t)...), "+hmget", "+hset", "+hstrlen", "+zcount", "+unlink") {
-		if strings.HasPrefix(right, "+") {
-			rights = append(rights, right)
-		}
-	}
-	return rights
+	return all
 }
 
 // watchPictures counts the pictures that the dashboard announces.
@@ -148,18 +187,18 @@ func memoryOf(t *testing.T, pid int) int {
 	return kb / 1024
 }
 
-// storeAs sends commands as the user mallory.
-func storeAs(t *testing.T, server *realServer, commands []string, many string) {
+// send sends commands, and one of them many times. X is a text of so many MB.
+func send(t *testing.T, redis *redistest.Server, mb int, many string, commands ...string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.addr)
+	conn, err := net.Dial("tcp", redis.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(4 * patience))
+	_ = conn.SetDeadline(time.Now().Add(4 * labtest.Patience))
 	keys := strings.NewReplacer("L", "holdfast:web:1", "F ", "holdfast/fence:{holdfast:web:1} ", "Q", "holdfast/queue:{holdfast:web:1}",
-		"H ", "holdfast/holders:{holdfast:web:1} ", "X", strings.Repeat("x", *hugeMB<<20))
-	all := []string{"AUTH mallory pw"}
+		"H ", "holdfast/holders:{holdfast:web:1} ", "X", strings.Repeat("x", mb<<20))
+	var all []string
 	for _, c := range commands {
 		verb, rest, _ := strings.Cut(c, " ")
 		all = append(all, verb+" "+keys.Replace(rest))
@@ -192,5 +231,19 @@ func storeAs(t *testing.T, server *realServer, commands []string, many string) {
 		if err != nil || answer[0] == '-' {
 			t.Fatalf("the attacker got %q, %v", answer, err)
 		}
+	}
+}
+
+// A client that may write to the keys has put a huge text into the record of notifications. It is
+// removed unread.
+func TestServeReadsNoHugeRecord(t *testing.T) {
+	t.Parallel()
+	const key = "holdfast/notified:holdfast:"
+	redis := redistest.Start(t, redistest.Options{})
+	send(t, redis, 300, "", "HSET "+key+" n X")
+	s := serve(t, redis.URL(), "--notify", "http://127.0.0.1:1/")
+	labtest.Eventually(t, "the record is removed", func() bool { return redis.MustDo(t, "HSTRLEN", key, "n") == "0" })
+	if used := memoryOf(t, s.cmd.Process.Pid); used > 256 {
+		t.Errorf("serve has used %d MiB, want 256 at most", used)
 	}
 }
