@@ -79,6 +79,7 @@ func (s *realServer) forge(t *testing.T) (entries, jobs int) {
 		"1 1 1 -9223372036854775808 0 0 0 w 1 1 c 0 0 0 0 0 0 owner",
 		"1 1 1 1 0 0 0 w 1 1 c 0 0 0 0 0 0 o\x1b[2J",
 		"1 1 1 1 0 0 0 w 1 1 c 0 0 0 0 0 0 " + strings.Repeat("o", 3000),
+		"1 1 1 1 0 0 0 w 1 1 c 0 0 0 0 0 0 " + strings.Repeat("o", 5000),
 	} {
 		s.do(t, "HSET", books, fmt.Sprint("job", i), record)
 		jobs++

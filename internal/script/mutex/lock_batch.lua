@@ -20,7 +20,7 @@ for i = 1, n do
     if redis.pcall('GETRANGE', lock, '0', '{{text_end}}') == id then ended[#ended + 1], answers[i] = lock, 'released' end
   else
     local stored = redis.pcall('GETRANGE', fence, '0', '{{text_end}}')
-    if type(stored) == 'table' then stored = 'another type' elseif stored == '' then stored = '0' end
+    if stored.err then stored = 'another type' elseif stored == '' then stored = '0' end
     local newest_token = string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '') -- see part/read_fence.lua
     if newest_token and newest_token < {{max_token}} - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)

@@ -1,9 +1,9 @@
--- job_list, SHA 9fa2ad6c01cf8bdaf3f4484ce5e6e8dce453c0d8, of the text behind the empty line
+-- job_list, SHA a14fdaf98575325e67544ee4d792ba17a6c1c8b4, of the text behind the empty line
 
 -- job_list: reads the list of jobs. Writes nothing.
 -- KEYS jobs
 -- ARGV -
--- answers jobs (time; then of each job: name, record; without jobs whose name or record is longer than ours)
+-- answers jobs (time; then of each job: name, record; both are '' if one is longer than ours)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local key, count, samples = KEYS[1], redis.call('HLEN', KEYS[1]), 0
@@ -18,8 +18,7 @@ if type(bytes) == 'number' and bytes > 1048576 + 1024 * count then
 end
 local all, answer = redis.call('HGETALL', KEYS[1]), {'jobs', string.format('%.0f', us)}
 for i = 1, #all, 2 do
-  if #all[i] <= 1023 and #all[i + 1] <= 4096 then -- else another program wrote it
-    answer[#answer + 1], answer[#answer + 2] = all[i], all[i + 1]
-  end
+  local ours = #all[i] <= 1023 and #all[i + 1] <= 4096 -- else another program wrote it
+  answer[#answer + 1], answer[#answer + 2] = ours and all[i] or '', ours and all[i + 1] or ''
 end
 return answer

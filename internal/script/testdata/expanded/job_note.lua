@@ -1,4 +1,4 @@
--- job_note, SHA c98bab24ef735ea945ff7a634388a4f6e255114e, of the text behind the empty line
+-- job_note, SHA 72d91dc687978624bc759b29f247454e787c5bc9, of the text behind the empty line
 
 -- job_note: brings the list of jobs up to date. If it has a tenth too many it forgets those that
 -- nobody has tried for longest, so that not every note has to.
@@ -13,12 +13,14 @@ local jobs, most = KEYS[1], tonumber(ARGV[1])
 local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
   'token', 'client', 'period', 'planned', 'expect', 'day', 'gaps', 'runs', 'owner'}
 local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', 'token', 'client', 'period', 'expect'}
--- A record of another program does not match, and is replaced.
+-- A record of another program does not match, and is replaced. So is one that is more than a day ahead: else it would be
+-- newer than each start.
 local number, list = '(%-?%d+) ', '([%d,]*%d) '
 local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
 local function read(record)
   local job, values = {}, {string.match(record and #record <= 4096 and record or '', pattern)}
+  if tonumber(values[1] or 0) > us + 1000 * 86400000 then values = {} end
   for i, field in ipairs(fields) do job[field] = values[i] or '0' end
   return job
 end

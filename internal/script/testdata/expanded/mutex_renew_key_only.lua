@@ -1,4 +1,4 @@
--- renew_key_only, SHA 5be0b9048333f4ef492333b4896a45b926e8dab7, of the text behind the empty line
+-- renew_key_only, SHA b2d4c4e3934e7a65012cfcd739ea79c4cb295754, of the text behind the empty line
 
 -- renew_key_only: renew of the lock key alone, for when the keys of a name can't be reached together.
 -- It reserves no tokens and does not see the waiters.
@@ -10,11 +10,11 @@ local us = t[1] * 1000000 + t[2]
 local lock = KEYS[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

@@ -1,4 +1,4 @@
--- unlock, SHA e1d93041c439c5c7445238501bbaf1f23aac95ee, of the text behind the empty line
+-- unlock, SHA 462ca0c05defd7ab4b914a718ea8b2dff8307775, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -10,11 +10,11 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

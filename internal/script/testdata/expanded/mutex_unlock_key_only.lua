@@ -1,4 +1,4 @@
--- unlock_key_only, SHA 9dd54bfe4e2bd5e91b1e999cbf981caea2b6204d, of the text behind the empty line
+-- unlock_key_only, SHA 67dc62f7f8d25bb4f87b527e85771d12fedcd3ff, of the text behind the empty line
 
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
 -- It hands nothing over: unlock has to follow in any case.
@@ -10,11 +10,11 @@ local us = t[1] * 1000000 + t[2]
 local lock, id = KEYS[1], ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

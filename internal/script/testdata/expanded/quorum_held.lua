@@ -1,4 +1,4 @@
--- quorum_held, SHA 91a70a93e9914be91959b5ec994438354c55032f, of the text behind the empty line
+-- quorum_held, SHA a6d41924aaebdfaadfc73062ebaad7cf50532161, of the text behind the empty line
 
 -- quorum_held: reports whether a tenure still has the name on one node, and for how long. Writes
 -- nothing.
@@ -29,11 +29,11 @@ if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

@@ -1,4 +1,4 @@
--- quorum_raise, SHA b4e95418ee24b637f24e0959e353fdae00c513e4, of the text behind the empty line
+-- quorum_raise, SHA b7fb7e118a142fdf919d67187bcb9461eb4bacbe, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -19,11 +19,11 @@ if not run then
 end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

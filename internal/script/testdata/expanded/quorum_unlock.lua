@@ -1,4 +1,4 @@
--- quorum_unlock, SHA 6ae7a8027bed62d2e7e719c15af05460f7b8b791, of the text behind the empty line
+-- quorum_unlock, SHA ff51c7fc6654905f682c129a9fd68b1bdf1a23bd, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -18,11 +18,11 @@ if not run then
 end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. Straight code.
+-- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
 -- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if type(holder) == 'table' then
+if holder.err then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then
