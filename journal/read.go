@@ -217,7 +217,7 @@ func explained(err error) error {
 	}
 	kind, _, _ := strings.Cut(string(said), " ")
 	if kind == "NOPERM" || strings.Contains(string(said), "ACL failure in script") || strings.Contains(string(said), "The user executing the script") {
-		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (+xadd +xrange +xrevrange +hget +hset +hgetall +hlen +hstrlen +hdel +xlen ~holdfast/*): %w", err)
+		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (to read +xrange +xrevrange +hgetall +hlen +xlen ~holdfast/*, to write also +xadd +hget +hset +hstrlen +hdel): %w", err)
 	}
 	switch kind {
 	case "READONLY", "LOADING", "BUSY", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":

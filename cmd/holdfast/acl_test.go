@@ -80,7 +80,7 @@ func TestJournalIsRefused(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	server.do(t, aclLine(t, "app")...)
-	const refused = "the journal can't be written: the server's user lacks a right that the journal needs (+xadd "
+	const refused = "the journal can't be written: the server's user lacks a right that the journal needs (to read +xrange "
 	for flags, want := range map[string][]string{"": {refused}, "-q": nil, "--no-journal": nil} {
 		r := startRun(t, server.urlFor("app"), "touch ran", strings.Fields(flags)...)
 		r.wantExit(0)
