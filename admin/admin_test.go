@@ -275,7 +275,7 @@ func TestSurvey(t *testing.T) {
 		return shared(1, "client.nonce.30000.s2|me:1"), nil
 	}
 	f := &fake{keys: keys, eval: answers}
-	s, err := admin.New(f, nil).Survey(t.Context(), "")
+	s, err := admin.New(f, nil).Survey(t.Context(), "", 0)
 	if err != nil || len(s.Names) != 3 {
 		t.Fatalf("got %+v, %v, want three names", s, err)
 	}
@@ -287,6 +287,11 @@ func TestSurvey(t *testing.T) {
 	}
 	if c := s.Names[2]; c.Name != "c" || c.Err != nil || c.Kind != holdfast.KindSemaphore {
 		t.Errorf("got %+v, want c, a semaphore", c)
+	}
+	for most, more := range map[int]bool{2: true, 3: false} {
+		if s, err := admin.New(f, nil).Survey(t.Context(), "", most); err != nil || len(s.Names) != most || s.More != more {
+			t.Errorf("at most %d: got %+v, %v, want %d of three names", most, s, err, most)
+		}
 	}
 	for name, test := range map[string]struct {
 		err, want error
@@ -300,18 +305,18 @@ func TestSurvey(t *testing.T) {
 			}
 			return nil, errGone
 		}
-		if s, err := admin.New(f, nil).Survey(t.Context(), ""); !errors.Is(err, test.want) || (s == nil) != (test.want != nil) {
+		if s, err := admin.New(f, nil).Survey(t.Context(), "", 0); !errors.Is(err, test.want) || (s == nil) != (test.want != nil) {
 			t.Errorf("%s: got %+v, %v, want %v", name, s, err, test.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f.eval = func(call driver.Call) ([]string, error) { cancel(); return state(id, 7), nil }
-	if s, err := admin.New(f, nil).Survey(ctx, ""); s != nil || !errors.Is(err, context.Canceled) {
+	if s, err := admin.New(f, nil).Survey(ctx, "", 0); s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("left: got %+v, %v, want the end of the context", s, err)
 	}
 	f = &fake{}
-	if s, err := admin.New(f, nil).Survey(t.Context(), ""); err != nil || len(s.Names) != 0 {
+	if s, err := admin.New(f, nil).Survey(t.Context(), "", 0); err != nil || len(s.Names) != 0 {
 		t.Errorf("no names: got %+v, %v", s, err)
 	}
 }

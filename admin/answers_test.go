@@ -41,7 +41,7 @@ func TestTheLimitIsNotTheCallersContext(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrUnreachable and no end of a context", what, err)
 		}
 	}
-	_, err := admin.New(alike(nil, context.DeadlineExceeded), nil).Survey(t.Context(), "")
+	_, err := admin.New(alike(nil, context.DeadlineExceeded), nil).Survey(t.Context(), "", 0)
 	unreachable(t, "Survey", err)
 	for range 20 { // the end of the limit and the errors of the nodes come at once
 		synctest.Test(t, func(t *testing.T) {

@@ -63,7 +63,7 @@ func ExampleAdmin_Revoke() {
 
 // Survey finds the names that need an operator.
 func ExampleAdmin_Survey() {
-	survey, err := names.Survey(context.Background(), "invoice:")
+	survey, err := names.Survey(context.Background(), "invoice:", 0)
 	if err != nil {
 		log.Print(err)
 		return

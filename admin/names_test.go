@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 	if _, err := namesOf(t.Context(), a, ""); !errors.Is(err, f.scan) || errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %v, want %v", err, f.scan)
 	}
-	if s, err := a.Survey(t.Context(), ""); s != nil || !errors.Is(err, f.scan) {
+	if s, err := a.Survey(t.Context(), "", 0); s != nil || !errors.Is(err, f.scan) {
 		t.Errorf("got %+v, %v, want %v", s, err, f.scan)
 	}
 }

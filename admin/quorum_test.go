@@ -171,7 +171,7 @@ func TestQuorumSurvey(t *testing.T) {
 	}
 	surveyed := func(ctx context.Context, eval func(driver.Call) ([]string, error)) (*admin.Survey, error) {
 		q := quorumOf(&fake{keys: keys, eval: eval}, &fake{keys: keys, eval: eval}, &fake{keys: keys, eval: eval})
-		return q.Survey(ctx, "")
+		return q.Survey(ctx, "", 0)
 	}
 	s, err := surveyed(t.Context(), answers)
 	if err != nil || len(s.Names) != 2 || s.Names[0].Holder == nil || !errors.Is(s.Names[1].Err, holdfast.ErrUnreachable) {

@@ -14,6 +14,7 @@ import (
 // Survey has the states of several names.
 type Survey struct {
 	Names []Surveyed // sorted by name
+	More  bool       // there are more names than were asked for
 }
 
 // Surveyed is one name in a [Survey].
@@ -32,7 +33,7 @@ const (
 type Reader interface {
 	Inspect(ctx context.Context, name string) (*State, error)
 	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
-	Survey(ctx context.Context, prefix string) (*Survey, error)
+	Survey(ctx context.Context, prefix string, most int) (*Survey, error)
 }
 
 // MayBeHeldBy inspects a name, and reports whether the Client with this
@@ -53,16 +54,20 @@ func MayBeHeldBy(ctx context.Context, r Reader, name, client string) (bool, erro
 }
 
 // survey lists the names with a prefix, and lets inspect fill in the rest.
-func survey(ctx context.Context, r Reader, prefix string, inspect func(context.Context, []Surveyed)) (*Survey, error) {
+func survey(ctx context.Context, r Reader, prefix string, most int, inspect func(context.Context, []Surveyed)) (*Survey, error) {
 	var names []string
+	s := &Survey{}
 	for name, err := range r.Names(ctx, prefix) {
 		if err != nil {
 			return nil, err
 		}
+		if s.More = most > 0 && len(names) == most; s.More {
+			break
+		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	s := &Survey{Names: make([]Surveyed, len(names))}
+	s.Names = make([]Surveyed, len(names))
 	for i, name := range names {
 		s.Names[i].State = &State{Name: name}
 	}

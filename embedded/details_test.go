@@ -42,7 +42,7 @@ func TestDetails(t *testing.T) {
 	if got, want := *state.Waiters[0].Details, (holdfast.Details{User: "bob"}); got != want {
 		t.Errorf("waiter: got %+v, want %+v", got, want)
 	}
-	found, err := admin.Of(silent).Survey(t.Context(), "")
+	found, err := admin.Of(silent).Survey(t.Context(), "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

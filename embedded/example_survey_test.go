@@ -22,7 +22,7 @@ func Example_survey() {
 	}
 	defer func() { _ = lease.Release() }()
 
-	survey, err := admin.Of(client).Survey(ctx, "")
+	survey, err := admin.Of(client).Survey(ctx, "", 0)
 	if err != nil {
 		fmt.Println(err)
 		return

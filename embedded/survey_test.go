@@ -52,7 +52,7 @@ func surveyed(t *testing.T, c *holdfast.Client, want ...string) *diagnose.Report
 	t.Helper()
 	var got []string
 	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		found, err := admin.Of(c).Survey(t.Context(), "")
+		found, err := admin.Of(c).Survey(t.Context(), "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestSurveyStates(t *testing.T) {
 	if got, want := s.Names[5].Key, "holdfast:noexpiry"; got != want {
 		t.Errorf("key: got %q, want %q", got, want)
 	}
-	one, err := admin.Of(a).Survey(t.Context(), "rev")
+	one, err := admin.Of(a).Survey(t.Context(), "rev", 0)
 	if err != nil || len(one.Names) != 1 || one.Names[0].Name != "revoke" {
 		t.Errorf("Survey of rev: got %+v, %v, want revoke alone", one, err)
 	}
@@ -205,7 +205,7 @@ func TestSurveyOfTenThousand(t *testing.T) {
 		end
 		redis.call('SET', 'holdfast/fence:{holdfast:x}y', '1')
 		return 1`, fmt.Sprint(n), strings.Repeat("\u202e'; rm -rf $(x) \"", 26))
-	found, err := admin.Of(a).Survey(t.Context(), "")
+	found, err := admin.Of(a).Survey(t.Context(), "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +233,12 @@ func TestSurveyTrouble(t *testing.T) {
 		t.Errorf("got %v, counts %+v, want what the server said, and one that is not seen", s.Names[0].Err, s.Counts)
 	}
 	silent := clientOf(t, &partly{Store: store, fails: func(driver.Call) bool { return true }}, holdfast.Options{})
-	if _, err := admin.Of(silent).Survey(t.Context(), ""); !errors.Is(err, holdfast.ErrUnreachable) {
+	if _, err := admin.Of(silent).Survey(t.Context(), "", 0); !errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %v, want ErrUnreachable", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := admin.Of(a).Survey(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, err := admin.Of(a).Survey(ctx, "", 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that of the context", err)
 	}
 }

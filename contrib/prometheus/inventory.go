@@ -222,18 +222,12 @@ func (i *Inventory) survey(r *round, began time.Time) {
 	}
 }
 
-// report surveys all names, unless there are too many.
+// report surveys all names. It is nil if there are too many.
 func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
-	n := 0
-	for _, err := range i.names.Names(ctx, i.options.Prefix) {
-		if err != nil {
-			return nil, false, err
-		}
-		if n++; n > i.options.MaxNames {
-			return nil, true, nil
-		}
+	survey, err := i.names.Survey(ctx, i.options.Prefix, i.options.MaxNames)
+	if err == nil && survey.More {
+		return nil, true, nil
 	}
-	survey, err := i.names.Survey(ctx, i.options.Prefix)
 	if err == nil {
 		err = doctor.HidesWaiters(ctx, i.names, survey)
 	}

@@ -19,7 +19,7 @@ func survey(t *testing.T, s suite) {
 	}
 	other := s.client(t, 0)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		seen, err := admin.Of(other).Survey(bounded(t), "survey:")
+		seen, err := admin.Of(other).Survey(bounded(t), "survey:", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

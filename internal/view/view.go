@@ -126,6 +126,10 @@ func NewLease(text string, h *holdfast.ExportedHold) Lease {
 	}
 }
 
+// MaxNames is how many names a server looks at. More would take more memory than
+// deploy/kubernetes gives it, and could be those of one user.
+const MaxNames = 20_000
+
 // NewState shows a state and what was found out about it. The last run is added
 // by its reader, because it is stored under another key.
 func NewState(s *admin.State, reasons []diagnose.Diagnosis) *State {

@@ -30,7 +30,7 @@ func TestSurveyOfACluster(t *testing.T) {
 	}
 	for _, client := range nodes.Clients(t, 0, "A", "B") {
 		labtest.Eventually(t, "all names are seen with details", func() bool {
-			s, err := admin.Of(client).Survey(t.Context(), "n")
+			s, err := admin.Of(client).Survey(t.Context(), "n", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestSurveyOfAQuorum(t *testing.T) {
 		}
 		defer labtest.GiveBack(t, lease)
 	}
-	s, err := admin.OfQuorum(a).Survey(t.Context(), "q")
+	s, err := admin.OfQuorum(a).Survey(t.Context(), "q", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (h hasty) look(ctx context.Context) (err error) {
 	case "Leader":
 		_, err = h.client.Election("e").Leader(ctx)
 	case "Survey":
-		_, err = h.names.Survey(ctx, "")
+		_, err = h.names.Survey(ctx, "", 0)
 	default:
 		for _, err = range h.names.Names(ctx, "") {
 			break

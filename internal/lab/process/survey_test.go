@@ -17,7 +17,7 @@ import (
 // codesOf are the codes of each name, most serious first.
 func codesOf(t *testing.T, client *holdfast.Client) map[string][]diagnose.Code {
 	t.Helper()
-	survey, err := admin.Of(client).Survey(t.Context(), "")
+	survey, err := admin.Of(client).Survey(t.Context(), "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

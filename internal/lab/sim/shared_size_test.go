@@ -430,7 +430,7 @@ func TestSizeOfAFreeSemaphore(t *testing.T) {
 		}
 		s.take(p0, "n", permits(1, 2)).release()
 		shows("free", 2)
-		survey, err := admin.Of(p0.Client).Survey(t.Context(), "")
+		survey, err := admin.Of(p0.Client).Survey(t.Context(), "", 0)
 		if err != nil || len(survey.Names) != 1 || survey.Names[0].Size != 2 {
 			t.Errorf("Survey: %+v, %v; want size 2", survey, err)
 		}

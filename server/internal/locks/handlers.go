@@ -28,6 +28,7 @@ type page struct {
 	Locks      []*view.State `json:"locks"`
 	Next       *string       `json:"next"`       // give it as after; null: there are no more
 	Unreadable int           `json:"unreadable"` // names with the prefix that could not be looked at
+	More       bool          `json:"more"`       // there are names that the server did not look at: they are too many
 }
 
 // filter is which names a page shows.
@@ -46,7 +47,7 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
 		fresh := func(a memo.Answer[*diagnose.Report]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
 		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) {
-			survey, err := n.Admin.Survey(ctx, "")
+			survey, err := n.Admin.Survey(ctx, "", view.MaxNames)
 			if err != nil {
 				return nil, err
 			}
@@ -96,7 +97,7 @@ func (f *filter) fits(n *diagnose.Name) bool {
 
 // page is what the filter lets through.
 func (f *filter) page(s *diagnose.Report) *page {
-	out := &page{Locks: []*view.State{}}
+	out := &page{Locks: []*view.State{}, More: s.More}
 	last := ""
 	for i := range s.Names {
 		n := &s.Names[i]

@@ -91,7 +91,7 @@ func (v *View) JSON() *view.State {
 // All reads all names with prefix. It returns them sorted, and the reasons why some of
 // them cannot be shown.
 func All(ctx context.Context, a *cli.App, client *connect.Session, prefix string) (states []*View, refused []error, err error) {
-	survey, err := client.Admin.Survey(ctx, prefix)
+	survey, err := client.Admin.Survey(ctx, prefix, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/admin/doctor"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // survey makes a picture of all names below a prefix.
 func survey(ctx context.Context, from admin.Reader, prefix string, known *diagnose.Options) (*Picture, error) {
 	began := time.Now()
-	found, err := from.Survey(ctx, prefix)
+	found, err := from.Survey(ctx, prefix, view.MaxNames)
 	if err == nil {
 		err = doctor.HidesWaiters(ctx, from, found)
 	}
@@ -29,7 +30,7 @@ func survey(ctx context.Context, from admin.Reader, prefix string, known *diagno
 			newest = at
 		}
 	}
-	p := &Picture{Unreadable: survey.Counts.Unreadable, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
+	p := &Picture{Unreadable: survey.Counts.Unreadable, More: survey.More, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
 	if !newest.IsZero() {
 		p.Ahead = ended.Sub(newest)
 	}
