@@ -106,13 +106,13 @@ func (a *Admin) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // finds the problems in it.
 //
 // Survey lists the first 100 waiters of each name. It keeps all results in memory. It
-// inspects at most most names, 0 means all. [Survey.More] says that it left some out.
+// inspects at most limit names, 0 means all. [Survey.More] says that it left some out.
 //
 // A name that cannot be inspected has an error in [Surveyed.Err]. Survey itself returns
 // the error of Names or of ctx, or [holdfast.ErrUnreachable] if no name could be
 // inspected.
-func (a *Admin) Survey(ctx context.Context, prefix string, most int) (*Survey, error) {
-	return survey(ctx, a, prefix, most, a.surveyNames)
+func (a *Admin) Survey(ctx context.Context, prefix string, limit int) (*Survey, error) {
+	return survey(ctx, a, prefix, limit, a.surveyNames)
 }
 
 // Around inspects a name like Inspect, and the names around it: those in the Within of the

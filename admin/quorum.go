@@ -209,8 +209,8 @@ func (q *Quorum) scan(ctx context.Context, i int, prefix string, came chan<- sca
 }
 
 // Survey is like [Admin.Survey].
-func (q *Quorum) Survey(ctx context.Context, prefix string, most int) (*Survey, error) {
-	return survey(ctx, q, prefix, most, q.surveyNames)
+func (q *Quorum) Survey(ctx context.Context, prefix string, limit int) (*Survey, error) {
+	return survey(ctx, q, prefix, limit, q.surveyNames)
 }
 
 // OfQuorum is like Of for the client of a quorum.

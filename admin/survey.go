@@ -33,7 +33,7 @@ const (
 type Reader interface {
 	Inspect(ctx context.Context, name string) (*State, error)
 	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
-	Survey(ctx context.Context, prefix string, most int) (*Survey, error)
+	Survey(ctx context.Context, prefix string, limit int) (*Survey, error)
 }
 
 // MayBeHeldBy inspects a name, and reports whether the Client with this
@@ -54,14 +54,14 @@ func MayBeHeldBy(ctx context.Context, r Reader, name, client string) (bool, erro
 }
 
 // survey lists the names with a prefix, and lets inspect fill in the rest.
-func survey(ctx context.Context, r Reader, prefix string, most int, inspect func(context.Context, []Surveyed)) (*Survey, error) {
+func survey(ctx context.Context, r Reader, prefix string, limit int, inspect func(context.Context, []Surveyed)) (*Survey, error) {
 	var names []string
 	s := &Survey{}
 	for name, err := range r.Names(ctx, prefix) {
 		if err != nil {
 			return nil, err
 		}
-		if s.More = most > 0 && len(names) == most; s.More {
+		if s.More = limit > 0 && len(names) == limit; s.More {
 			break
 		}
 		names = append(names, name)
