@@ -105,8 +105,8 @@ func (a *Admin) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // Survey inspects all names that [Admin.Names] yields. It changes nothing. Package diagnose
 // finds the problems in it.
 //
-// Survey lists the first 100 waiters of each name. It keeps all results in memory. It
-// inspects at most limit names, 0 means all. [Survey.More] says that it left some out.
+// Survey lists the first 100 waiters of each name. It keeps all results in memory. If
+// there are more than limit names, it inspects none and returns [ErrTooMany]; 0: no limit.
 //
 // A name that cannot be inspected has an error in [Surveyed.Err]. Survey itself returns
 // the error of Names or of ctx, or [holdfast.ErrUnreachable] if no name could be

@@ -288,10 +288,12 @@ func TestSurvey(t *testing.T) {
 	if c := s.Names[2]; c.Name != "c" || c.Err != nil || c.Kind != holdfast.KindSemaphore {
 		t.Errorf("got %+v, want c, a semaphore", c)
 	}
-	for most, more := range map[int]bool{2: true, 3: false} {
-		if s, err := admin.New(f, nil).Survey(t.Context(), "", most); err != nil || len(s.Names) != most || s.More != more {
-			t.Errorf("at most %d: got %+v, %v, want %d of three names", most, s, err, most)
-		}
+	if s, err := admin.New(f, nil).Survey(t.Context(), "", 3); err != nil || len(s.Names) != 3 {
+		t.Errorf("at most three: got %+v, %v, want three names", s, err)
+	}
+	f.eval = nil
+	if s, err := admin.New(f, nil).Survey(t.Context(), "", 2); s != nil || !errors.Is(err, admin.ErrTooMany) {
+		t.Errorf("at most two: got %+v, %v, want ErrTooMany", s, err)
 	}
 	for name, test := range map[string]struct {
 		err, want error

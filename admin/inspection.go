@@ -2,6 +2,7 @@ package admin
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
@@ -63,7 +64,7 @@ func (i *inspection) answered(reply []string, err error) {
 			return
 		}
 		i.state = newState(i.name, i.own, decoded)
-		i.state.Key = i.k.Lock()
+		i.state.Key = strings.Clone(i.k.Lock()) // else it keeps the text of all keys
 		if i.state.Kind == holdfast.KindMutex {
 			i.state.Unreadable = i.denied
 		}

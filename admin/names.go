@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxLone      = 100_000 // lock keys that are kept until their values are read
-	valuesAtOnce = 100     // lock keys that one script reads
-	valueLength  = 128     // bytes of a value that are read: an id has no more before its owner ends
+	maxLone      = 10_000 // lock keys that are kept until their values are read
+	valuesAtOnce = 100    // lock keys that one script reads
+	valueLength  = 128    // bytes of a value that are read: an id has no more before its owner ends
 )
 
 // listing lists the names in one store.

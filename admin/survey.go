@@ -14,8 +14,10 @@ import (
 // Survey has the states of several names.
 type Survey struct {
 	Names []Surveyed // sorted by name
-	More  bool       // there are more names than were asked for
 }
+
+// ErrTooMany is the error of a Survey if there are more names than its limit.
+var ErrTooMany = errors.New("holdfast: too many names: list some by a prefix, as holdfast ls does")
 
 // Surveyed is one name in a [Survey].
 type Surveyed struct {
@@ -56,18 +58,17 @@ func MayBeHeldBy(ctx context.Context, r Reader, name, client string) (bool, erro
 // survey lists the names with a prefix, and lets inspect fill in the rest.
 func survey(ctx context.Context, r Reader, prefix string, limit int, inspect func(context.Context, []Surveyed)) (*Survey, error) {
 	var names []string
-	s := &Survey{}
 	for name, err := range r.Names(ctx, prefix) {
 		if err != nil {
 			return nil, err
 		}
-		if s.More = limit > 0 && len(names) == limit; s.More {
-			break
+		if limit > 0 && len(names) == limit {
+			return nil, ErrTooMany
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	s.Names = make([]Surveyed, len(names))
+	s := &Survey{Names: make([]Surveyed, len(names))}
 	for i, name := range names {
 		s.Names[i].State = &State{Name: name}
 	}

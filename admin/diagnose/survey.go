@@ -5,8 +5,7 @@ import "github.com/holdfast-go/holdfast/admin"
 // Report has the diagnoses of all names of a survey.
 type Report struct {
 	Names  []Name // in the order of the survey
-	Counts Counts // of these names
-	More   bool   // there are more names, see admin.Survey
+	Counts Counts
 }
 
 // Name is one name of a survey with its diagnoses.
@@ -33,7 +32,7 @@ type Counts struct {
 // other in a circle.
 func Survey(survey *admin.Survey, o *Options) *Report {
 	circles := findCircles(survey.Names)
-	r := &Report{Names: make([]Name, len(survey.Names)), Counts: Counts{Codes: map[Code]int{}}, More: survey.More}
+	r := &Report{Names: make([]Name, len(survey.Names)), Counts: Counts{Codes: map[Code]int{}}}
 	for i, surveyed := range survey.Names {
 		n := &r.Names[i]
 		n.Surveyed = surveyed

@@ -2,6 +2,7 @@ package holdfastprom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -225,7 +226,7 @@ func (i *Inventory) survey(r *round, began time.Time) {
 // report surveys all names. It is nil if there are too many.
 func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
 	survey, err := i.names.Survey(ctx, i.options.Prefix, i.options.MaxNames)
-	if err == nil && survey.More {
+	if errors.Is(err, admin.ErrTooMany) {
 		return nil, true, nil
 	}
 	if err == nil {

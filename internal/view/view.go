@@ -126,8 +126,8 @@ func NewLease(text string, h *holdfast.ExportedHold) Lease {
 	}
 }
 
-// MaxNames is how many names a server looks at. More would take more memory than
-// deploy/kubernetes gives it, and could be those of one user.
+// MaxNames is the largest number of names that a server surveys. More would need more
+// memory than deploy/kubernetes allows.
 const MaxNames = 20_000
 
 // NewState shows a state and what was found out about it. The last run is added

@@ -11,8 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 
 var program string // the command
 
-// TestMain builds the command, with the race detector if the tests are built with it.
+// TestMain builds the command, without the race detector: that takes some times the memory.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "holdfast-attack")
@@ -32,11 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		program = filepath.Join(dir, "holdfast")
-		args := []string{"build", "-o", program}
-		if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-			args = append(args, "-race")
-		}
-		if out, err := exec.Command("go", append(args, "../../../cmd/holdfast")...).CombinedOutput(); err != nil { //nolint:noctx // it ends by itself
+		if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/holdfast").CombinedOutput(); err != nil { //nolint:noctx // it ends by itself
 			fmt.Printf("go build: %v\n%s", err, out)
 			return 1
 		}
@@ -59,6 +54,7 @@ func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(program, args...), ended: make(chan error, 1)} //nolint:noctx // it is killed
 	p.cmd.Dir = t.TempDir()
+	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT="+inKubernetes(t, `GOMEMLIMIT, value: (\w+)`))
 	p.cmd.Stderr = &p.said
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -84,15 +80,23 @@ func start(t *testing.T, args ...string) *process {
 		_ = p.cmd.Process.Kill()
 		_ = stdin.Close()
 		<-over
-		if strings.Contains(p.said.String(), "DATA RACE") {
-			t.Error(p.said.String())
-		}
 	})
 	labtest.Eventually(t, "it prints a line", func() bool { return len(first) > 0 })
 	if p.first = <-first; p.first == "" {
 		t.Fatalf("%v has ended:\n%s", args, p.said.String())
 	}
 	return p
+}
+
+// inKubernetes is a setting of deploy/kubernetes.
+func inKubernetes(t *testing.T, pattern string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../deploy/kubernetes/holdfast.yaml")
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if err != nil || found == nil {
+		t.Fatalf("deploy/kubernetes has no %s: %v", pattern, err)
+	}
+	return string(found[1])
 }
 
 // server is `holdfast serve`, asked with a token.

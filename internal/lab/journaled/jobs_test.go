@@ -259,7 +259,10 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 	for _, record := range []string{"junk", strings.Repeat("junk ", 17) + "owner", "1 1 1 1 0 1 0 w 1 junk c 0 0 0 1 , , owner",
-		"9000000000000000 0 0 1 0 1 0 w 1 0 c 0 0 0 1 0 0 owner"} { // the last from the year 2255
+		"9000000000000000 0 0 1 0 1 0 w 1 0 c 0 0 0 1 0 0 owner", // in the year 2255
+		"1 1 1 9000000000000000 0 1 0 w 1 0 c 0 0 0 1 0 0 owner", "1 9000000000000000 1 1 0 1 0 w 1 0 c 0 0 0 1 0 0 owner",
+		"1 1 1 1 0 1 0 w 1 0 c 0 9000000000000000 0 1 0 0 owner", "1 1 1 1 0 1 0 w 1 0 c 0 -1 0 1 0 0 owner",
+		"1 1 1 1 0 1 0 w 1 0 c 9000000000000000000 0 0 1 0 0 owner"} {
 		if _, err := store.Do("HSET", "holdfast/jobs:holdfast:", "nightly", record); err != nil {
 			t.Fatal(err)
 		}

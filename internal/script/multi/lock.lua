@@ -11,7 +11,7 @@ local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
   local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-  if holder.err then
+  if type(holder) == 'table' then
     local function answer()
       -- include part/answer_other_kind.lua
     end

@@ -8,7 +8,7 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix = ARGV[1], ARGV[2]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-if holder.err then -- a lock of a shared kind: no place in its queue is ours
+if type(holder) == 'table' then -- a lock of a shared kind: no place in its queue is ours
   local kind = redis.pcall('HSTRLEN', lock, 'kind')
   if type(kind) == 'table' or kind == 0 then return holder end
   redis.call('ZREM', queue, id)

@@ -7,7 +7,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation, term, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-if holder.err then
+if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
 local px = redis.call('PTTL', lock)

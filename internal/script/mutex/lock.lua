@@ -10,7 +10,7 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-if holder.err then
+if holder ~= '' and type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
 local waiting = 0

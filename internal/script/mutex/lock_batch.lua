@@ -20,8 +20,12 @@ for i = 1, n do
     if redis.pcall('GETRANGE', lock, '0', '{{text_end}}') == id then ended[#ended + 1], answers[i] = lock, 'released' end
   else
     local stored = redis.pcall('GETRANGE', fence, '0', '{{text_end}}')
-    if stored.err then stored = 'another type' elseif stored == '' then stored = '0' end
-    local newest_token = string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '') -- see part/read_fence.lua
+    local newest_token = stored == '' and 0 or tonumber(stored) -- see part/read_fence.lua
+    if not newest_token then -- another type, or pushed
+      newest_token = type(stored) == 'string' and tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '')
+    elseif not string.find(stored, '^%d*$') then
+      newest_token = nil
+    end
     if newest_token and newest_token < {{max_token}} - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then

@@ -5,7 +5,7 @@
 local answer = {'values'}
 for i, lock in ipairs(KEYS) do
   local value = redis.pcall('GETRANGE', lock, '0', ARGV[1] - 1)
-  if value.err then
+  if type(value) == 'table' then
     if not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
     value = false
   elseif value == '' and redis.call('PTTL', lock) == -2 then

@@ -13,7 +13,7 @@ if not every then
   return {'once', us, redis.call('GETRANGE', lock, '0', '{{text_end}}'), redis.call('PTTL', lock), stored}
 end
 local held = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-if held.err then held = '' end -- once_lock answers which kind it is
+if type(held) == 'table' then held = '' end -- once_lock answers which kind it is
 local stored = held
 -- include part/refuse_version.lua
 -- include part/nearest_tick.lua

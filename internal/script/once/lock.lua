@@ -10,7 +10,7 @@ local lock, fence, queue, once = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, suffix, every, phase = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '{{text_end}}')
-if holder.err then
+if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
 if holder == '' and redis.call('EXISTS', lock) == 0 then holder = false end

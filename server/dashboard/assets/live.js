@@ -6,26 +6,26 @@ import { draw } from "./charts.js";
 import { follow } from "./whole.js";
 
 const base = document.body.dataset.base;
-const state = { paused: false, source: null, shown: document.body.dataset.number, wanted: null, busy: false, good: performance.now() };
+const state = { paused: false, source: null, shown: document.body.dataset.number, wanted: null, fetching: null, good: performance.now() };
 
 export function refresh() {
-  if (state.busy) {
+  if (state.fetching) {
     state.wanted ??= "again";
     return;
   }
-  state.busy = true;
+  state.fetching = new AbortController();
   const url = new URL(location.href);
   for (const said of ["did", "notified"]) url.searchParams.delete(said);
-  fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error" })
+  fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error", signal: state.fetching.signal })
     .then(async (answer) => {
       if (!answer.headers.get("Content-Type")?.startsWith("text/html")) throw new Error("not a page");
       show(await answer.text());
       state.good = performance.now();
       trouble(false);
     })
-    .catch(() => trouble(true))
+    .catch((error) => trouble(error.name !== "AbortError"))
     .finally(() => {
-      state.busy = false;
+      state.fetching = null;
       if (state.wanted) {
         state.wanted = null;
         refresh();
@@ -87,8 +87,11 @@ function disconnect() {
 export function pause() {
   state.paused = !state.paused;
   document.getElementById("live").setAttribute("aria-pressed", String(state.paused));
-  if (state.paused) disconnect();
-  else {
+  if (state.paused) {
+    disconnect();
+    state.wanted = null;
+    state.fetching?.abort(); // else its answer would change the page
+  } else {
     refresh();
     connect();
   }

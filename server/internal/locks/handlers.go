@@ -2,11 +2,13 @@ package locks
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/view"
@@ -28,7 +30,6 @@ type page struct {
 	Locks      []*view.State `json:"locks"`
 	Next       *string       `json:"next"`       // give it as after; null: there are no more
 	Unreadable int           `json:"unreadable"` // names with the prefix that could not be looked at
-	More       bool          `json:"more"`       // there are names that the server did not look at: they are too many
 }
 
 // filter is which names a page shows.
@@ -48,6 +49,9 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 		fresh := func(a memo.Answer[*diagnose.Report]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
 		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) {
 			survey, err := n.Admin.Survey(ctx, "", view.MaxNames)
+			if errors.Is(err, admin.ErrTooMany) {
+				err = reply.NewProblem("unavailable", "there are more than %d names: GET /v1/locks/NAME gives one, holdfast ls some", view.MaxNames)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -97,7 +101,7 @@ func (f *filter) fits(n *diagnose.Name) bool {
 
 // page is what the filter lets through.
 func (f *filter) page(s *diagnose.Report) *page {
-	out := &page{Locks: []*view.State{}, More: s.More}
+	out := &page{Locks: []*view.State{}}
 	last := ""
 	for i := range s.Names {
 		n := &s.Names[i]

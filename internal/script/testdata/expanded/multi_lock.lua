@@ -1,4 +1,4 @@
--- multi_lock, SHA cdcfc933092735ce0ae81bbe9dde3730d18aaff0, of the text behind the empty line
+-- multi_lock, SHA 0315829fbc023f520b2cd38894224cc8c3e15b50, of the text behind the empty line
 
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
@@ -13,7 +13,7 @@ local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
   local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-  if holder.err then
+  if type(holder) == 'table' then
     local function answer()
 -- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
 -- with the error that said so.

@@ -1,4 +1,4 @@
--- cancel, SHA 96c98e7d5cb7626e82015721d340fbbd3faffa0f, of the text behind the empty line
+-- cancel, SHA f802054a42e2ca011eeb4d9caefe81c78789f0cc, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -10,7 +10,7 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix = ARGV[1], ARGV[2]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then -- a lock of a shared kind: no place in its queue is ours
+if type(holder) == 'table' then -- a lock of a shared kind: no place in its queue is ours
   local kind = redis.pcall('HSTRLEN', lock, 'kind')
   if type(kind) == 'table' or kind == 0 then return holder end
   redis.call('ZREM', queue, id)

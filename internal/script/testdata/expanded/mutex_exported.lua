@@ -1,4 +1,4 @@
--- exported, SHA dc180713b987bac485b47c9eca39fe5c78d6dd8d, of the text behind the empty line
+-- exported, SHA 1f189a8106a40b03ce5855d0dbb4b23892150f21, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -12,11 +12,11 @@ local id = ARGV[1]
 
 local ending, reason
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
--- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+-- name by now, or another program its key. Straight code.
+-- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

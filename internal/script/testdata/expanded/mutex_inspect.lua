@@ -1,4 +1,4 @@
--- inspect, SHA 0e2e6bd4a56e80e02623396b42f901ecd4cdcb84, of the text behind the empty line
+-- inspect, SHA 747c44074093632babadd918055b44a3517c542f, of the text behind the empty line
 
 -- inspect: reads the state of one name. Writes nothing.
 -- KEYS lock fence queue [revocation term [size]]
@@ -9,7 +9,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation, term, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if type(holder) == 'table' then
 -- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
 -- with the error that said so.
 -- needs: lock, holder

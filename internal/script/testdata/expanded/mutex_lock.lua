@@ -1,4 +1,4 @@
--- lock, SHA e05962cacfb946eee63a01c95e2754225312f843, of the text behind the empty line
+-- lock, SHA a924f05270fc41a5ff84ccba2ad91624cada73fe, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
@@ -12,7 +12,7 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= '' and type(holder) == 'table' then
 -- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
 -- with the error that said so.
 -- needs: lock, holder

@@ -1,4 +1,4 @@
--- lock_batch, SHA c8eaa5b2f1c5c3f80a1784899999f4fd8838e6ee, of the text behind the empty line
+-- lock_batch, SHA 853f57c18572a1d9e3c46a84b332e9df67bf6d7f, of the text behind the empty line
 
 -- lock_batch: does for many names what lock and unlock do for one that nobody else wants.
 -- For a name where that is not so it does nothing and answers again: that name needs a
@@ -22,8 +22,12 @@ for i = 1, n do
     if redis.pcall('GETRANGE', lock, '0', '1023') == id then ended[#ended + 1], answers[i] = lock, 'released' end
   else
     local stored = redis.pcall('GETRANGE', fence, '0', '1023')
-    if stored.err then stored = 'another type' elseif stored == '' then stored = '0' end
-    local newest_token = string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '') -- see part/read_fence.lua
+    local newest_token = stored == '' and 0 or tonumber(stored) -- see part/read_fence.lua
+    if not newest_token then -- another type, or pushed
+      newest_token = type(stored) == 'string' and tonumber(string.match(stored, '^(%d+) [%w_-]+$') or '')
+    elseif not string.find(stored, '^%d*$') then
+      newest_token = nil
+    end
     if newest_token and newest_token < 9007199254740992 - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then

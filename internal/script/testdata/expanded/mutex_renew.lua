@@ -1,4 +1,4 @@
--- renew, SHA 83c0c33fa7e87b7b71c63197bc523ed69de68830, of the text behind the empty line
+-- renew, SHA f323f2ac0165e98d13571f6a4b20d1ba50b591ce, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -10,11 +10,11 @@ local lock, queue, revocation, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
--- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+-- name by now, or another program its key. Straight code.
+-- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

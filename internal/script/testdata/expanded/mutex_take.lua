@@ -1,4 +1,4 @@
--- take, SHA af267ef060826e07389f864916b774ea53197c00, of the text behind the empty line
+-- take, SHA 99fe66eccbb6fe28ec52a0aca2e383b2e9b65710, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -11,11 +11,11 @@ local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
--- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+-- name by now, or another program its key. Straight code.
+-- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

@@ -1,4 +1,4 @@
--- unlock, SHA 462ca0c05defd7ab4b914a718ea8b2dff8307775, of the text behind the empty line
+-- unlock, SHA 4ccd9bf186b0c3c2ce228901c6fae7d27c167f0d, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -10,11 +10,11 @@ local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
--- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+-- name by now, or another program its key. Straight code.
+-- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

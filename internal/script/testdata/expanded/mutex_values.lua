@@ -1,4 +1,4 @@
--- values, SHA 1ccfbf51c67da47980861a5d5fcd71ae3b245adf, of the text behind the empty line
+-- values, SHA ae23c3a75dc3dd5385e3d789aa2cc1f1e2dafb53, of the text behind the empty line
 
 -- values: reads how the values of lock keys begin. Writes nothing.
 -- KEYS lock of each name
@@ -7,7 +7,7 @@
 local answer = {'values'}
 for i, lock in ipairs(KEYS) do
   local value = redis.pcall('GETRANGE', lock, '0', ARGV[1] - 1)
-  if value.err then
+  if type(value) == 'table' then
     if not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
     value = false
   elseif value == '' and redis.call('PTTL', lock) == -2 then

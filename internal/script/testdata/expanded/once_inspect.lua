@@ -1,4 +1,4 @@
--- once_inspect, SHA 91ff038637c4243422048e5b42079acffed7d880, of the text behind the empty line
+-- once_inspect, SHA 39d19d7a38bc421faf6675d883f68aff81ab26fc, of the text behind the empty line
 
 -- once_inspect: reads the record of the newest run, and the holder of the name; with a schedule
 -- also its nearest tick. Writes nothing.
@@ -19,7 +19,7 @@ if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of 
   return {'once', us, redis.call('GETRANGE', lock, '0', '1023'), redis.call('PTTL', lock), stored}
 end
 local held = redis.pcall('GETRANGE', lock, '0', '1023')
-if held.err then held = '' end -- once_lock answers which kind it is
+if type(held) == 'table' then held = '' end -- once_lock answers which kind it is
 local stored = held
 -- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
 -- Straight code.

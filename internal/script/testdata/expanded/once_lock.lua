@@ -1,4 +1,4 @@
--- once_lock, SHA 53721ed831c8569ed25d15d8a148dca470ad91e8, of the text behind the empty line
+-- once_lock, SHA 8d4114111f379278deff49080d107e6696d6b7f6, of the text behind the empty line
 
 -- once_lock: takes a name for one tick of a schedule and notes that its run has begun, in one
 -- step, or asks again. It does not wait.
@@ -12,7 +12,7 @@ local lock, fence, queue, once = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, suffix, every, phase = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if type(holder) == 'table' then
 -- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
 -- with the error that said so.
 -- needs: lock, holder

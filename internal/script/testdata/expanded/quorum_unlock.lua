@@ -1,4 +1,4 @@
--- quorum_unlock, SHA ff51c7fc6654905f682c129a9fd68b1bdf1a23bd, of the text behind the empty line
+-- quorum_unlock, SHA b2518ae017f1dfa3f12ceebf7d0dcdf6ce6d2279, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -18,11 +18,11 @@ if not run then
 end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
--- name by now, or another program its key. An error is a table, and a string has no field err. Straight code.
--- needs: lock   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
+-- name by now, or another program its key. Straight code.
+-- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
 --   no string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
-if holder.err then
+if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
   holder = ''
 elseif holder == '' and redis.call('EXISTS', lock) == 0 then

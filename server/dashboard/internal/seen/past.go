@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
@@ -96,9 +97,14 @@ func (p *Past) see(old, now *Picture) {
 	tell := !p.Written
 	if now.At.Sub(old.At) > recentGap {
 		for name, holds := range p.Holds {
-			p.Holds[name] = ended(holds, old.At, "not seen", func(Hold) bool { return true })
+			p.Holds[name] = ended(holds, old.At, notSeen, func(Hold) bool { return true })
 		}
 		old = &Picture{}
+	}
+	for _, l := range old.Locks {
+		if _, listed := now.ByName[l.Name]; !listed && len(p.Holds[l.Name]) > 0 { // its keys are gone
+			p.Holds[l.Name] = ended(p.Holds[l.Name], now.At, notSeen, func(Hold) bool { return true })
+		}
 	}
 	continuous := !old.At.IsZero()
 	if !continuous {
@@ -176,6 +182,9 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.Seen.Sub(began))
 		}
+		if p.reopened(now.Name, h.Hash) {
+			continue
+		}
 		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign || h.Held == 0 && !continuous}), maxHolds)
 		if continuous && tell {
 			p.granted(stood || len(was) > 0, stood, lasted, now.Seen)
@@ -189,6 +198,18 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 	}
 }
 
+// reopened lets a hold go on that no poll saw for a while.
+func (p *Past) reopened(name, tenure string) bool {
+	holds := slices.Clone(p.Holds[name])
+	at := slices.IndexFunc(holds, func(h Hold) bool { return h.tenure == tenure && h.End == notSeen })
+	if at < 0 {
+		return false
+	}
+	holds[at].To, holds[at].End = time.Time{}, ""
+	p.Holds[name] = holds
+	return true
+}
+
 // granted counts a grant.
 func (p *Past) granted(handedOver, stood bool, lasted time.Duration, at time.Time) {
 	if handedOver {
@@ -198,6 +219,9 @@ func (p *Past) granted(handedOver, stood bool, lasted time.Duration, at time.Tim
 		p.waits = append(p.waits, wait{at, lasted})
 	}
 }
+
+// notSeen is how a hold ended whose end no poll saw.
+const notSeen = "not seen"
 
 // ended returns the holds, and ends those that are meant and go on.
 func ended(holds []Hold, at time.Time, how string, meant func(Hold) bool) []Hold {
@@ -292,10 +316,31 @@ func (p *Past) forget(now *Picture) {
 	old := now.At.Add(-Remembered)
 	p.waits = newest(slices.DeleteFunc(p.waits, func(w wait) bool { return w.at.Before(old) }), maxWaits)
 	p.Points = slices.DeleteFunc(p.Points, func(q Point) bool { return q.Second < old.Unix() })
+	p.forgetNames(old)
+}
+
+// forgetNames drops names whose last hold ended before old, and of too many names those whose last
+// hold ended first.
+func (p *Past) forgetNames(old time.Time) {
+	type gone struct {
+		name string
+		at   time.Time
+	}
+	var over []gone
 	for name, holds := range p.Holds {
-		last := holds[len(holds)-1]
-		if !last.To.IsZero() && last.To.Before(old) {
+		last := holds[len(holds)-1].To
+		switch {
+		case last.IsZero():
+		case last.Before(old):
 			delete(p.Holds, name)
+		default:
+			over = append(over, gone{name, last})
+		}
+	}
+	if more := len(p.Holds) - view.MaxNames; more > 0 {
+		slices.SortFunc(over, func(a, b gone) int { return a.at.Compare(b.at) })
+		for _, g := range over[:min(more, len(over))] {
+			delete(p.Holds, g.name)
 		}
 	}
 }

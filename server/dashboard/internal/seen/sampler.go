@@ -44,7 +44,6 @@ type Picture struct {
 	Locks      []*Lock // sorted by name
 	ByName     map[string]*Lock
 	Unreadable int           // names that the server would not show
-	More       bool          // there are more names than the dashboard looks at
 	At         time.Time     // by our clock: the end of the newest poll that was answered
 	Ahead      time.Duration // our clock less the server's
 	Past       Past          // until then

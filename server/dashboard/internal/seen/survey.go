@@ -30,7 +30,7 @@ func survey(ctx context.Context, from admin.Reader, prefix string, known *diagno
 			newest = at
 		}
 	}
-	p := &Picture{Unreadable: survey.Counts.Unreadable, More: survey.More, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
+	p := &Picture{Unreadable: survey.Counts.Unreadable, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
 	if !newest.IsZero() {
 		p.Ahead = ended.Sub(newest)
 	}
