@@ -41,7 +41,7 @@ func (n batchName) draw(t *testing.T, random *rand.Rand) {
 	if random.IntN(3) == 0 {
 		n.do(t, "ZADD", n.Q, 1, "client.waits.5000|o")
 	}
-	switch random.IntN(8) {
+	switch random.IntN(9) {
 	case 0:
 		n.do(t, "SET", n.F, "7000000000000000", "PX", 100_000) // years ahead of the clock
 	case 1:
@@ -56,6 +56,8 @@ func (n batchName) draw(t *testing.T, random *rand.Rand) {
 		n.do(t, "SET", n.F, "3400000000000000", "PX", 100_000)
 	case 6:
 		n.do(t, "SET", n.F, "3400000000000000 other", "PX", 100_000) // to whom the newest grant was pushed
+	case 7:
+		n.do(t, "SET", n.F, "0x10")
 	}
 }
 
