@@ -105,9 +105,8 @@ func (a *Admin) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // Survey inspects all names that [Admin.Names] yields. It changes nothing. Package diagnose
 // finds the problems in it.
 //
-// Survey lists the first 100 waiters of each name. Of more than 500 names it lists 50,000
-// waiters in all, but at least 4 of each name. It keeps all results in memory. If there are
-// more than limit names, it inspects none and returns [ErrTooMany]; 0: no limit.
+// Survey lists the first 100 waiters of each name. It keeps all results in memory. If
+// there are more than limit names, it inspects none and returns [ErrTooMany]; 0: no limit.
 //
 // A name that cannot be inspected has an error in [Surveyed.Err]. Survey itself returns
 // the error of Names or of ctx, or [holdfast.ErrUnreachable] if no name could be
@@ -139,14 +138,13 @@ func (a *Admin) Around(ctx context.Context, name string) (*Survey, error) {
 func (a *Admin) surveyNames(ctx context.Context, names []Surveyed) {
 	all := make([]*inspection, 0, len(names))
 	at := make([]int, 0, len(names))
-	each := max(4, min(surveyListed, surveyLists/max(1, len(names))))
 	for i := range names {
 		k, err := keysOf(a.options.Prefix, names[i].Name)
 		if err != nil { // Names yields none of those
 			names[i].Err = err
 			continue
 		}
-		all, at = append(all, newInspection(names[i].Name, a.own(), k, shardOf(a.caller.Store, k), each)), append(at, i)
+		all, at = append(all, newInspection(names[i].Name, a.own(), k, shardOf(a.caller.Store, k), surveyListed)), append(at, i)
 	}
 	for open := all; len(open) > 0; open = slices.DeleteFunc(slices.Clone(open), func(i *inspection) bool { return i.done }) {
 		calls := make([]driver.Call, len(open))

@@ -260,23 +260,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// The more names, the fewer waiters of each, so that memory is bounded.
-func TestSurveyOfManyNames(t *testing.T) {
-	many := &fake{}
-	for i := range 2000 {
-		many.keys = append(many.keys, fmt.Sprintf("holdfast/fence:{holdfast:n%d}", i))
-	}
-	many.eval = func(call driver.Call) ([]string, error) {
-		if call.Script == script.Inspect && call.Args[0] != "25" {
-			t.Errorf("of each of 2,000 names %s waiters are listed, want 25", call.Args[0])
-		}
-		return state(id, 7), nil
-	}
-	if s, err := admin.New(many, nil).Survey(t.Context(), "", 0); err != nil || len(s.Names) != 2000 {
-		t.Errorf("many: got %v, want 2,000 names", err)
-	}
-}
-
 func TestSurvey(t *testing.T) {
 	keys := []string{"holdfast/fence:{holdfast:c}", "holdfast/fence:{holdfast:b}", "holdfast/fence:{holdfast:a}"}
 	answers := func(call driver.Call) ([]string, error) {

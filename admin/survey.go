@@ -26,10 +26,9 @@ type Surveyed struct {
 }
 
 const (
-	surveyListed = 100    // holders and waiters that are listed of each name
-	surveyLists  = 50_000 // those of many names in all, but at least 4 of each: their texts may be long
-	surveyAtOnce = 16     // names of a quorum that are inspected at a time
-	maxAround    = 32     // names that one Around inspects
+	surveyListed = 100 // holders and waiters that are listed of each name
+	surveyAtOnce = 16  // names of a quorum that are inspected at a time
+	maxAround    = 32  // names that one Around inspects
 )
 
 // Reader is what an [Admin] and a [Quorum] have in common.

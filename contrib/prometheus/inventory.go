@@ -23,7 +23,7 @@ var (
 	inventoryWaiting = prometheus.NewDesc("holdfast_inventory_waiting",
 		"Waiting processes, over all names; for semaphores and RW locks, waiting acquisitions.", []string{"kind"}, nil)
 	inventoryLongestWait = prometheus.NewDesc("holdfast_inventory_longest_wait_seconds",
-		"Longest wait so far, among the first waiters of each name.", []string{"kind"}, nil)
+		"Longest wait so far, among the first 100 waiters of each name.", []string{"kind"}, nil)
 	inventoryDiagnosed = prometheus.NewDesc("holdfast_inventory_diagnosed",
 		"Names with this diagnosis; problem=true: an operator should act.", []string{"code", "problem"}, nil)
 	inventoryUp = prometheus.NewDesc("holdfast_inventory_up",
