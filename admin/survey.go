@@ -17,7 +17,7 @@ type Survey struct {
 }
 
 // ErrTooMany is the error of a Survey if there are more names than its limit.
-var ErrTooMany = errors.New("holdfast: too many names: list some by a prefix, as holdfast ls does")
+var ErrTooMany = errors.New("holdfast: too many names: list some with holdfast ls PREFIX")
 
 // Surveyed is one name in a [Survey].
 type Surveyed struct {

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Bounds of what Redis may have stored. Every client that may write to Redis can store any text.
@@ -14,8 +16,8 @@ import (
 const (
 	streamTTL = 32 * 24 * time.Hour // of the stream, from its newest entry
 
-	longest  = 10 * 365 * 24 * time.Hour // duration
-	early    = 24 * time.Hour            // of an event before its arrival: the server's clock was set back
+	longest  = script.LongestDuration
+	early    = 24 * time.Hour // of an event before its arrival: the server's clock was set back
 	maxCount = 1 << 53
 	maxCode  = 1 << 32 // of an exit code, on any system
 

@@ -27,7 +27,7 @@ func Clean(s string, most int) string {
 		for !utf8.RuneStart(s[cut]) {
 			cut--
 		}
-		s = s[:cut]
+		s = strings.Clone(s[:cut]) // a foreign value may be long
 	}
 	return s
 }

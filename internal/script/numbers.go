@@ -8,6 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
+// LongestDuration is the longest that the journal stores.
+const LongestDuration = 10 * 365 * 24 * time.Hour
+
 // numbers are those that a script names as {{name}}. A number with two digits or more stands
 // nowhere else: what Go needs, too, in internal/protocol, the others here.
 var numbers = map[string]int64{
@@ -20,6 +23,8 @@ var numbers = map[string]int64{
 
 	"queue_ttl_ms":   protocol.QueueTTL.Milliseconds(),
 	"adopted_ttl_ms": (30 * time.Minute).Milliseconds(),
+	"day_us":         (24 * time.Hour).Microseconds(),
+	"longest_us":     LongestDuration.Microseconds(),
 	"day_ms":         (24 * time.Hour).Milliseconds(),
 	"record_ttl_ms":  protocol.RecordTTL.Milliseconds(),
 	"fence_ttl_ms":   (protocol.RecordTTL + time.Second).Milliseconds(), // tokens may be a second ahead of the clock

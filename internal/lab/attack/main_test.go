@@ -21,7 +21,7 @@ import (
 
 var program string // the command
 
-// TestMain builds the command, without the race detector: that takes some times the memory.
+// TestMain builds the command, without the race detector, which needs several times the memory.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "holdfast-attack")

@@ -190,12 +190,22 @@ func TestLive(t *testing.T) {
 	two.until("the release", "!"+has("alice"))
 }
 
-// A time limit runs down between two looks, and a pause stops everything.
+// A time limit runs down between two looks, and a pause stops everything, also a fetch that runs.
 func TestPause(t *testing.T) {
 	s := stage(t, nil)
 	lock(t, s.Client("alice", holdfast.DefaultTTL), "x")
 	p := open(t, s, "/locks", wide)
 	p.until("the lock", "document.querySelector('.ttl-bar .fill')")
+	ask[bool](p, `(() => {
+		const real = window.fetch;
+		window.fetch = async (...args) => {
+			window.asked = true;
+			await new Promise((go) => setTimeout(go, 1000));
+			return real(...args);
+		};
+		return true;
+	})()`)
+	p.until("a fetch runs", "window.asked")
 	p.do("pause", chromedp.KeyEvent("p"))
 	p.until("it says so", "document.getElementById('live').innerText.includes('Paused')")
 	before := ask[string](p, "document.getElementById('main').innerHTML")

@@ -262,7 +262,7 @@ func TestRecordOfAnotherProgram(t *testing.T) {
 		"9000000000000000 0 0 1 0 1 0 w 1 0 c 0 0 0 1 0 0 owner", // in the year 2255
 		"1 1 1 9000000000000000 0 1 0 w 1 0 c 0 0 0 1 0 0 owner", "1 9000000000000000 1 1 0 1 0 w 1 0 c 0 0 0 1 0 0 owner",
 		"1 1 1 1 0 1 0 w 1 0 c 0 9000000000000000 0 1 0 0 owner", "1 1 1 1 0 1 0 w 1 0 c 0 -1 0 1 0 0 owner",
-		"1 1 1 1 0 1 0 w 1 0 c 9000000000000000000 0 0 1 0 0 owner"} {
+		"1 1 1 1 0 1 0 w 1 0 c 1000000000000000 0 0 1 0 0 owner", "1 1 1 1 0 1 0 w 1 0 c -2 0 0 1 0 0 owner"} { // a period of 31 years
 		if _, err := store.Do("HSET", "holdfast/jobs:holdfast:", "nightly", record); err != nil {
 			t.Fatal(err)
 		}

@@ -11,18 +11,23 @@ local jobs, most = KEYS[1], tonumber(ARGV[1])
 local fields = {'started', 'succeeded', 'ended', 'tried', 'code', 'took', 'skipped', 'writer', 'seq',
   'token', 'client', 'period', 'planned', 'expect', 'day', 'gaps', 'runs', 'owner'}
 local given = {'name', 'what', 'at', 'code', 'took', 'owner', 'writer', 'seq', 'token', 'client', 'period', 'expect'}
--- A record of another program does not match, and is replaced. So is one with times that are more than a day ahead, or before
--- 1970: honest notes would keep some of them.
+-- A record of another program does not match, and is replaced. So is one with a time that is more than a day ahead or before
+-- 1970, or with an impossible period: notes would keep these, and no reader takes them.
 local number, list = '(%-?%d+) ', '([%d,]*%d) '
 local pattern = '^' .. string.rep(number, 7) .. '(%S+) ' .. string.rep(number, 2) .. '(%S+) ' .. string.rep(number, 4) .. list .. list .. '(.*)$'
 
 local function read(record)
   local job, values = {}, {string.match(record and #record <= {{details_end}} and record or '', pattern)}
-  for _, i in ipairs({1, 2, 3, 4, 12, 13}) do -- the period, the 12th, may be -1
-    local n = tonumber(values[i] or 0)
-    if n > us + 1000 * {{day_ms}} or n < 0 and not (i == 12 and n == -1) then values = {} end
-  end
   for i, field in ipairs(fields) do job[field] = values[i] or '0' end
+  local period = tonumber(job.period)
+  local ours = -1 <= period and period <= {{longest_us}}
+  for _, field in ipairs({'started', 'succeeded', 'ended', 'tried', 'planned'}) do
+    local at = tonumber(job[field])
+    ours = ours and 0 <= at and at <= us + {{day_us}}
+  end
+  if not ours then
+    for _, field in ipairs(fields) do job[field] = '0' end
+  end
   return job
 end
 

@@ -46,12 +46,11 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
-		fresh := func(a memo.Answer[*diagnose.Report]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
+		fresh := func(a memo.Answer[*diagnose.Report]) bool {
+			return (a.Err == nil || errors.Is(a.Err, admin.ErrTooMany)) && time.Since(a.At) < surveyLasts
+		}
 		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) {
 			survey, err := n.Admin.Survey(ctx, "", view.MaxNames)
-			if errors.Is(err, admin.ErrTooMany) {
-				err = reply.NewProblem("unavailable", "there are more than %d names: GET /v1/locks/NAME gives one, holdfast ls some", view.MaxNames)
-			}
 			if err != nil {
 				return nil, err
 			}
@@ -60,6 +59,9 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 			}
 			return diagnose.Survey(survey, n.known), nil
 		})
+		if errors.Is(got.Err, admin.ErrTooMany) {
+			return reply.NewProblem("unavailable", "there are more than %d names: list some with holdfast ls PREFIX", view.MaxNames)
+		}
 		if got.Err != nil {
 			return got.Err
 		}

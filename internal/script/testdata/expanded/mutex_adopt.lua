@@ -1,4 +1,4 @@
--- adopt, SHA 7a6fdce81c94414bf6753d2d9bbcda1b925041aa, of the text behind the empty line
+-- adopt, SHA ed89d3d1b268027b6e9e6dbc1b0963b21bdf1419, of the text behind the empty line
 
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS lock fence queue revocation
@@ -11,8 +11,9 @@ local mine = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- cooldown, SHA 34071ff00ebe6aeda66884ecf10de7b4414c8776, of the text behind the empty line
+-- cooldown, SHA f62fd1eef0ecaf495577862ec3d7b896f724bd82, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -13,8 +13,9 @@ local value = 'cooldown|' .. ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- exported, SHA 1f189a8106a40b03ce5855d0dbb4b23892150f21, of the text behind the empty line
+-- exported, SHA 95ba6365e3c8250f70243e404435a5ecd0835b2f, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -13,8 +13,9 @@ local id = ARGV[1]
 local ending, reason
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- held, SHA d0223fedbe8b0cb27b0bdab57b5b7e8d9777ca14, of the text behind the empty line
+-- held, SHA dd6be3f56e8f6a047c0884d866cadcea271c37ae, of the text behind the empty line
 
 -- held: reports whether a tenure still has the name, and for how long. Writes nothing.
 -- KEYS lock revocation, or lock alone
@@ -10,8 +10,9 @@ local id = ARGV[1]
 local ending, reason
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- renew, SHA f323f2ac0165e98d13571f6a4b20d1ba50b591ce, of the text behind the empty line
+-- renew, SHA 602ec1a55935dbd90cbae1afb0ff527e4f9faff3, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -11,8 +11,9 @@ local id = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- renew_key_only, SHA 054cab912ad2b82957e4d5aac925cacdf44d0ee5, of the text behind the empty line
+-- renew_key_only, SHA e75f7d3a25d0b499260c4199fee541bba131aafa, of the text behind the empty line
 
 -- renew_key_only: renew of the lock key alone, for when the keys of a name can't be reached together.
 -- It reserves no tokens and does not see the waiters.
@@ -11,8 +11,9 @@ local lock = KEYS[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- take, SHA 99fe66eccbb6fe28ec52a0aca2e383b2e9b65710, of the text behind the empty line
+-- take, SHA 46efe1867b054bba3e80862a81c382cbf4a37969, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -12,8 +12,9 @@ local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

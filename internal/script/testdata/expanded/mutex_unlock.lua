@@ -1,4 +1,4 @@
--- unlock, SHA 4ccd9bf186b0c3c2ce228901c6fae7d27c167f0d, of the text behind the empty line
+-- unlock, SHA 60d77b802f1e855c158eaea66adcd872aee97d16, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -11,8 +11,9 @@ local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

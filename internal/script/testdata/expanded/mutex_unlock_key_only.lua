@@ -1,4 +1,4 @@
--- unlock_key_only, SHA 560045cab41938b003e47830e9041179650a20c9, of the text behind the empty line
+-- unlock_key_only, SHA a28f888b66e87980079435eb9a4cb6f7e06f0ef9, of the text behind the empty line
 
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
 -- It hands nothing over: unlock has to follow in any case.
@@ -11,8 +11,9 @@ local lock, id = KEYS[1], ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

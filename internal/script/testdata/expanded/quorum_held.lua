@@ -1,4 +1,4 @@
--- quorum_held, SHA ad9b2271c5b49df794316f1aa9f4dcaa1cc70626, of the text behind the empty line
+-- quorum_held, SHA 97e3d9e0fb6b570876266e3aae6f88fed5f9e696, of the text behind the empty line
 
 -- quorum_held: reports whether a tenure still has the name on one node, and for how long. Writes
 -- nothing.
@@ -30,8 +30,9 @@ local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- quorum_raise, SHA 4175f9a908e9f454c48b08ff72585772e91d5109, of the text behind the empty line
+-- quorum_raise, SHA 0698e4b6bad340afb88b74f72bbc911d15523091, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -20,8 +20,9 @@ end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

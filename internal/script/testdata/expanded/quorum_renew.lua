@@ -1,4 +1,4 @@
--- quorum_renew, SHA be1919dfc78526856404970f6128ae291a41a8d7, of the text behind the empty line
+-- quorum_renew, SHA a2b27128039e85d0aaec356468170a006818761f, of the text behind the empty line
 
 -- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
 -- KEYS lock fence marker
@@ -29,8 +29,9 @@ local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

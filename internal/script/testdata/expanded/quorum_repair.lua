@@ -1,4 +1,4 @@
--- quorum_repair, SHA c3e2f05fc504859e11709d29607924e1009f7835, of the text behind the empty line
+-- quorum_repair, SHA b6f286087d0fc6a35c1f36409c6ab02346e5bec6, of the text behind the empty line
 
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
 -- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
@@ -30,8 +30,9 @@ local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -1,4 +1,4 @@
--- quorum_unlock, SHA b2518ae017f1dfa3f12ceebf7d0dcdf6ce6d2279, of the text behind the empty line
+-- quorum_unlock, SHA ce2fcf6641b034ea82383c54734cfff6639527aa, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -19,8 +19,9 @@ end
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
--- needs: lock, ARGV[1]: most often the holder, which one comparison shows   gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is
---   no string, false if there is none
+-- needs: lock; in most scripts ARGV[1] is the id of the holder, and then holder is a string
+-- gives: holder: the value of the lock key, or the first 1,024 bytes of a longer one; '' if it is no
+--   string, false if there is none
 local holder = redis.pcall('GETRANGE', lock, '0', '1023')
 if holder ~= ARGV[1] and type(holder) == 'table' then
   if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end

@@ -21,6 +21,7 @@ const Remembered = 10 * time.Minute
 const (
 	maxEvents = 500
 	maxHolds  = 60 // of a name
+	allHolds  = 100_000
 	maxWaits  = 4096
 	recentGap = 15 * time.Second // two pictures with a longer gap say nothing about the time between
 )
@@ -96,14 +97,14 @@ func (p *Past) still() Past {
 func (p *Past) see(old, now *Picture) {
 	tell := !p.Written
 	if now.At.Sub(old.At) > recentGap {
-		for name, holds := range p.Holds {
-			p.Holds[name] = ended(holds, old.At, notSeen, func(Hold) bool { return true })
+		for name := range p.Holds {
+			p.over(name, old.At, notSeen, func(Hold) bool { return true })
 		}
 		old = &Picture{}
 	}
 	for _, l := range old.Locks {
-		if _, listed := now.ByName[l.Name]; !listed && len(p.Holds[l.Name]) > 0 { // its keys are gone
-			p.Holds[l.Name] = ended(p.Holds[l.Name], now.At, notSeen, func(Hold) bool { return true })
+		if next, listed := now.ByName[l.Name]; !listed || next.Refused {
+			p.over(l.Name, now.At, notSeen, func(Hold) bool { return true })
 		}
 	}
 	continuous := !old.At.IsZero()
@@ -113,11 +114,15 @@ func (p *Past) see(old, now *Picture) {
 	known := len(p.Events)
 	held, waiting := 0, 0
 	for _, l := range now.Locks {
+		if l.Refused {
+			continue
+		}
 		if l.Held() {
 			held++
 		}
 		waiting += l.Waiting
-		p.compare(cmp.Or(old.ByName[l.Name], &Lock{State: &admin.State{}}), l, continuous, tell)
+		before := cmp.Or(old.ByName[l.Name], &Lock{State: &admin.State{}})
+		p.compare(before, l, continuous && !before.Refused, tell)
 	}
 	figures := p.point(now.At)
 	figures.Polled, figures.Held, figures.Waiting = true, held, waiting
@@ -182,10 +187,10 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.Seen.Sub(began))
 		}
-		if p.reopened(now.Name, h.Hash) {
+		if !h.Foreign && p.reopened(now.Name, h.Hash) { // a foreign value may be that of many
 			continue
 		}
-		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign || h.Held == 0 && !continuous}), maxHolds)
+		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign || h.Held == 0 && !continuous}), max(4, min(maxHolds, allHolds/max(1, len(p.Holds)))))
 		if continuous && tell {
 			p.granted(stood || len(was) > 0, stood, lasted, now.Seen)
 			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
@@ -220,18 +225,20 @@ func (p *Past) granted(handedOver, stood bool, lasted time.Duration, at time.Tim
 	}
 }
 
-// notSeen is how a hold ended whose end no poll saw.
+// notSeen is the End of a hold that was gone, or could not be read, at the next poll.
 const notSeen = "not seen"
 
-// ended returns the holds, and ends those that are meant and go on.
-func ended(holds []Hold, at time.Time, how string, meant func(Hold) bool) []Hold {
-	holds = slices.Clone(holds)
+// over ends the holds of a name that are meant and go on.
+func (p *Past) over(name string, at time.Time, how string, meant func(Hold) bool) {
+	holds := slices.Clone(p.Holds[name])
 	for i := range holds {
 		if holds[i].To.IsZero() && meant(holds[i]) {
 			holds[i].To, holds[i].End = at, how
 		}
 	}
-	return holds
+	if len(holds) > 0 {
+		p.Holds[name] = holds
+	}
 }
 
 // newest drops all but the last n.
@@ -252,7 +259,7 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 		}
 	}
 	var held time.Duration
-	p.Holds[before.Name] = ended(p.Holds[before.Name], at, string(what), func(hold Hold) bool {
+	p.over(before.Name, at, string(what), func(hold Hold) bool {
 		if hold.tenure != h.Hash {
 			return false
 		}
@@ -328,7 +335,10 @@ func (p *Past) forgetNames(old time.Time) {
 	}
 	var over []gone
 	for name, holds := range p.Holds {
-		last := holds[len(holds)-1].To
+		var last time.Time // zero: somebody holds it
+		if !slices.ContainsFunc(holds, func(h Hold) bool { return h.To.IsZero() }) {
+			last = slices.MaxFunc(holds, func(a, b Hold) int { return a.To.Compare(b.To) }).To
+		}
 		switch {
 		case last.IsZero():
 		case last.Before(old):

@@ -45,6 +45,22 @@ func TestHoldOverGaps(t *testing.T) {
 	}
 }
 
+// A value of another program is no tenure: it may be that of the next holder, too.
+func TestPastOfAForeignValue(t *testing.T) {
+	p, at := newPast(), time.Now()
+	first, third := pictureOf(at, "a"), pictureOf(at.Add(2*time.Second), "a")
+	for _, next := range []*Picture{first, third} {
+		next.Locks[0].Holder.Foreign = true
+	}
+	second := pictureOf(at.Add(time.Second))
+	p.see(&Picture{}, first)
+	p.see(first, second)
+	p.see(second, third)
+	if a := p.Holds["a"]; len(a) != 2 || a[0].To.IsZero() || !a[1].To.IsZero() {
+		t.Errorf("got %+v, want two holds", a)
+	}
+}
+
 // Somebody makes new names all the time. The oldest that are over are forgotten.
 func TestPastOfManyNames(t *testing.T) {
 	p, at := newPast(), time.Now()
@@ -66,5 +82,51 @@ func TestPastOfManyNames(t *testing.T) {
 		if got := len(p.Holds[fmt.Sprint("n", i, "-0")]); got != want {
 			t.Errorf("names of poll %d have %d holds, want %d", i, got, want)
 		}
+	}
+}
+
+// A name stays in the past while one of several holders goes on.
+func TestPastOfSeveralHolders(t *testing.T) {
+	p, at := newPast(), time.Now()
+	of := func(at time.Time, hashes ...string) *Picture {
+		l := &Lock{State: &admin.State{Name: "s", Kind: holdfast.KindSemaphore, Holder: &admin.Holder{Hash: "first"}}, Seen: at}
+		for _, hash := range hashes {
+			l.Holders = append(l.Holders, admin.Holder{Hash: hash, Remaining: time.Minute})
+		}
+		if len(hashes) == 0 {
+			l.Holder = nil
+		}
+		return &Picture{At: at, Locks: []*Lock{l}, ByName: map[string]*Lock{"s": l}}
+	}
+	last := &Picture{}
+	see := func(next *Picture) { p.see(last, next); last = next }
+	see(of(at, "first", "second"))
+	for i := range int(Remembered/(10*time.Second)) + 3 {
+		see(of(at.Add(time.Duration(i+1)*10*time.Second), "first"))
+	}
+	if holds := p.Holds["s"]; len(holds) != 2 || !holds[0].To.IsZero() && !holds[1].To.IsZero() {
+		t.Errorf("got %+v, want that first goes on", holds)
+	}
+	delete(p.Holds, "s") // as if it had been one of too many
+	see(of(last.At.Add(time.Second)))
+	if holds, known := p.Holds["s"]; known {
+		t.Errorf("got %+v of a name without holds", holds)
+	}
+}
+
+// Of a name that can't be read for a while nothing is told, and its hold goes on.
+func TestPastOfARefusedName(t *testing.T) {
+	p, at := newPast(), time.Now()
+	first, third := pictureOf(at, "a"), pictureOf(at.Add(2*time.Second), "a")
+	second := pictureOf(at.Add(time.Second), "a")
+	second.Locks[0].Refused, second.Locks[0].State = true, &admin.State{Name: "a"}
+	p.see(&Picture{}, first)
+	p.see(first, second)
+	if a := p.Holds["a"]; len(a) != 1 || a[0].End != notSeen {
+		t.Errorf("got %+v, want that it is not seen", a)
+	}
+	p.see(second, third)
+	if a := p.Holds["a"]; len(a) != 1 || !a[0].To.IsZero() || len(p.Events) != 0 {
+		t.Errorf("got %+v and %+v, want one hold and no event", a, p.Events)
 	}
 }
