@@ -13,7 +13,7 @@ LAB      = github.com/holdfast-go/holdfast/internal/lab
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,client drivers guide guide/% journaled promises redistest waiting),$(WORK))
-UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% many model model/% verify),$(WORK))
+UNRACED  = $(filter $(addprefix $(LAB)/,attack bench bench/% many model model/% verify),$(WORK))
 
 # Half of the simulation, in time. It runs in two halves, so that both processors have work;
 # TestCoverage counts what the stories reach, so it stands on their side.
@@ -45,8 +45,8 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))' \
-			'go test -timeout 15m $(LAB)/verify'" \
-		"scripts/beside 'go test -p 1 -timeout 15m $(filter-out $(LAB)/verify,$(UNRACED))' \
+			'go test -p 1 -timeout 15m $(LAB)/verify $(LAB)/attack'" \
+		"scripts/beside 'go test -p 1 -timeout 15m $(filter-out $(LAB)/verify $(LAB)/attack,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch$$ ./internal/machine -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \

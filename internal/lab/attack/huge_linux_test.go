@@ -226,7 +226,7 @@ func send(t *testing.T, redis *redistest.Server, mb, n int, many string, command
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(4 * labtest.Patience))
 	keys := strings.NewReplacer("L", "holdfast:web:1", "F ", "holdfast/fence:{holdfast:web:1} ", "Q", "holdfast/queue:{holdfast:web:1}",
-		"H ", "holdfast/holders:{holdfast:web:1} ", "X", strings.Repeat("x", mb<<20), "N", strings.Repeat("n", 400))
+		"H ", "holdfast/holders:{holdfast:web:1} ", "X", strings.Repeat("x", mb<<20), "N", strings.Repeat("n", 200))
 	var all []string
 	for _, c := range commands {
 		verb, rest, _ := strings.Cut(c, " ")
