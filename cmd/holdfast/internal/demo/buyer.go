@@ -124,7 +124,8 @@ func (b *buyer) shopping(ctx context.Context, way string, opening time.Time, may
 	stock := goods.integer(ctx, "GET", stockKey)
 	var err error
 	if goods.err == nil && stock > 0 {
-		if err = cmp.Or(pause(ctx, b.sale.payment(b.number)), may()); err == nil {
+		turn := goods.integer(ctx, "INCR", b.sale.key(way, "payments"))
+		if err = cmp.Or(pause(ctx, b.sale.payment(turn-1)), may()); err == nil {
 			goods.do(ctx, "SET", stockKey, strconv.Itoa(stock-1))
 			v.Bought = goods.err == nil
 			goods.do(ctx, "RPUSH", b.sale.key(way, "sales"), strconv.Itoa(b.number))

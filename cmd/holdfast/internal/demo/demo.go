@@ -153,7 +153,7 @@ func (s *sale) tillKey(checked bool) string {
 	return s.key(frozenWay, "till-"+strconv.FormatBool(checked))
 }
 
-// payment is how long buyer number i takes to pay.
+// payment is how long payment number i takes. The same number of payments is slow in each order of buyers.
 func (s *sale) payment(i int) time.Duration {
 	for k := range slowPayments {
 		if i == (2*k+1)*s.Buyers/(2*slowPayments+2) {
@@ -233,7 +233,7 @@ func (s *shop) close(ctx context.Context) error {
 	defer cancel()
 	keys := slices.Concat([]string{s.sale.tillKey(false), s.sale.tillKey(true)}, connect.KeysBeside(s.sale.key(frozenWay, "lock")))
 	for _, way := range ways {
-		keys = append(keys, s.sale.key(way.name, "stock"), s.sale.key(way.name, "sales"), s.sale.key(way.name, "inside"))
+		keys = append(keys, s.sale.key(way.name, "stock"), s.sale.key(way.name, "sales"), s.sale.key(way.name, "inside"), s.sale.key(way.name, "payments"))
 		keys = append(keys, connect.KeysBeside(s.sale.key(way.name, "lock"))...)
 	}
 	for i := range s.sale.Buyers {
