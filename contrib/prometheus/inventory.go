@@ -209,33 +209,31 @@ func (i *Inventory) survey(r *round, began time.Time) {
 	defer close(r.done)
 	ctx, cancel := context.WithTimeout(context.Background(), i.options.Timeout)
 	defer cancel()
-	report, capped, err := i.report(ctx)
+	report, err := i.report(ctx)
 	r.report, r.err = report, err
+	capped := errors.Is(err, admin.ErrTooMany)
 	if capped {
 		r.err = fmt.Errorf("holdfastprom: more than %d names: nothing is surveyed", i.options.MaxNames)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.running, i.took = nil, time.Since(began)
-	i.up, i.capped = err == nil && !capped, capped
+	i.up, i.capped = err == nil, capped
 	if i.up {
 		i.shown = figuresOf(report, i.options.Except, began)
 	}
 }
 
-// report surveys all names. It is nil if there are too many.
-func (i *Inventory) report(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
+// report surveys all names.
+func (i *Inventory) report(ctx context.Context) (*diagnose.Report, error) {
 	survey, err := i.names.Survey(ctx, i.options.Prefix, i.options.MaxNames)
-	if errors.Is(err, admin.ErrTooMany) {
-		return nil, true, nil
-	}
 	if err == nil {
 		err = doctor.HidesWaiters(ctx, i.names, survey)
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return diagnose.Survey(survey, i.options.Diagnose), false, nil
+	return diagnose.Survey(survey, i.options.Diagnose), nil
 }
 
 // Describe implements prometheus.Collector.

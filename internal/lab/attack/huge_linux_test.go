@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -65,7 +66,7 @@ func TestHugeValueUnderAnotherName(t *testing.T) {
 	app := labtest.Place{Servers: []*redistest.Server{redis}, Scheme: "redis"}
 	commands := rights(t, app)
 	url := app.User(t, append(commands, "~holdfast:*", "~holdfast/*", "&holdfast/push:*"))
-	redis.MustDo(t, words("ACL", "SETUSER", "mallory", append([]string{"on", ">pw", "&holdfast/push:*"}, append(commands, keysOfSomeNames(t)...)...))...)
+	labtest.SetUser(t, redis, "mallory", slices.Concat(commands, keysOfSomeNames(t), []string{"&holdfast/push:*"}))
 
 	s := serve(t, url)
 	holder := start(t, "run", "--redis", url, "job", "--", "sh", "-c", "echo holds; exec cat")
@@ -149,7 +150,7 @@ func rights(t *testing.T, p labtest.Place) (commands []string) {
 			commands = append(commands, right)
 		}
 	}
-	for _, row := range regexp.MustCompile("(?m)^\\| (?:`Semaphore`, `RWMutex`|the journal) \\| `([^`]*)`").FindAllStringSubmatch(operating(t), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (?:`Semaphore`, `RWMutex`|the journal) \\| `([^`]*)`").FindAllStringSubmatch(labtest.Operating(t), -1) {
 		commands = append(commands, strings.Fields(row[1])...)
 	}
 	return commands
@@ -158,35 +159,12 @@ func rights(t *testing.T, p labtest.Place) (commands []string) {
 // keysOfSomeNames are those that docs/guide/08-operating.md gives a user of the names web:*.
 func keysOfSomeNames(t *testing.T) (keys []string) {
 	t.Helper()
-	for _, key := range regexp.MustCompile(`~holdfast[:/]\S*(?:web:\*|/\*|client:\*|journal:holdfast:|jobs:holdfast:|\}\*)`).FindAllString(operating(t), -1) {
+	for _, key := range regexp.MustCompile(`~holdfast[:/]\S*(?:web:\*|/\*|client:\*|journal:holdfast:|jobs:holdfast:|\}\*)`).FindAllString(labtest.Operating(t), -1) {
 		if key = strings.TrimRight(key, "`.,"); key != "~holdfast/*" {
 			keys = append(keys, key)
 		}
 	}
 	return keys
-}
-
-func operating(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// words joins the words of a command.
-func words(command ...any) (all []any) {
-	for _, word := range command {
-		if list, ok := word.([]string); ok {
-			for _, w := range list {
-				all = append(all, w)
-			}
-		} else {
-			all = append(all, word)
-		}
-	}
-	return all
 }
 
 // watchPictures counts the pictures that the dashboard announces.

@@ -23,15 +23,11 @@ type Place struct {
 // behind its password, and what it says of servers from version 8 on.
 func (p Place) DocumentedRights(t *testing.T, user string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := regexp.MustCompile(`(?m)^ACL SETUSER ` + user + ` on >PASSWORD (.*)$`).FindSubmatch(text)
+	line := regexp.MustCompile(`(?m)^ACL SETUSER ` + user + ` on >PASSWORD (.*)$`).FindStringSubmatch(Operating(t))
 	if line == nil {
 		t.Fatalf("docs/guide/08-operating.md has no line for the user %s", user)
 	}
-	rights := strings.Fields(string(line[1]))
+	rights := strings.Fields(line[1])
 	info := p.Servers[0].MustDo(t, "INFO", "server")
 	if !regexp.MustCompile(`(?m)^(redis|valkey)_version:([89]|\d\d)`).MatchString(info) {
 		return rights
@@ -43,16 +39,32 @@ func (p Place) DocumentedRights(t *testing.T, user string) []string {
 	return rights
 }
 
+// Operating is the text of docs/guide/08-operating.md.
+func Operating(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// SetUser gives a user of one server the password pw, these rights and no others.
+func SetUser(t *testing.T, server *redistest.Server, user string, rights []string) {
+	t.Helper()
+	args := []any{"ACL", "SETUSER", user, "reset", "on", ">pw"}
+	for _, word := range rights {
+		args = append(args, word)
+	}
+	server.MustDo(t, args...)
+}
+
 // User gives one user these rights and no others, and forgets what was refused.
 func (p Place) User(t *testing.T, rights []string) (url string) {
 	t.Helper()
 	addresses := make([]string, len(p.Servers))
 	for i, server := range p.Servers {
-		args := []any{"ACL", "SETUSER", "app", "reset", "on", ">pw"}
-		for _, word := range rights {
-			args = append(args, word)
-		}
-		server.MustDo(t, args...)
+		SetUser(t, server, "app", rights)
 		server.MustDo(t, "SCRIPT", "FLUSH") // or EVAL would not be needed
 		server.MustDo(t, "ACL", "LOG", "RESET")
 		addresses[i] = server.Addr()

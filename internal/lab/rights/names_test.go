@@ -3,7 +3,6 @@
 package rights_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,16 +17,12 @@ import (
 // than its ttl and to look at it; of orders and terms such a user sees what it may.
 func TestRightsOfSomeNames(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile("For some names only, replace both key patterns by `([^`]+)`").FindSubmatch(text)
+	found := regexp.MustCompile("For some names only, replace both key patterns by `([^`]+)`").FindStringSubmatch(labtest.Operating(t))
 	if found == nil {
 		t.Fatal("docs/guide/08-operating.md does not say what a user of some names needs")
 	}
 	book := &labtest.Logbook{}
-	server, url := limited(t, string(found[1])+" &holdfast/push:* +@all")
+	server, url := limited(t, found[1]+" &holdfast/push:* +@all")
 	client := labtest.Open(t, url, holdfast.Options{Owner: "A", TTL: 3 * time.Second, Logger: book.Logger(), Details: &holdfast.Details{User: "alice"}})
 	lease := labtest.Take(t, client, "web:1")
 	time.Sleep(7 * time.Second)

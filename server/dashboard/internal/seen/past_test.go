@@ -114,7 +114,7 @@ func TestPastOfSeveralHolders(t *testing.T) {
 	}
 }
 
-// Of a name that can't be read for a while nothing is told, and its hold goes on.
+// A name that cannot be read for a while makes no event, and its hold goes on.
 func TestPastOfARefusedName(t *testing.T) {
 	p, at := newPast(), time.Now()
 	first, third := pictureOf(at, "a"), pictureOf(at.Add(2*time.Second), "a")
