@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +15,48 @@ import (
 	"strings"
 	"testing"
 )
+
+// curl sends the request of a command with curl, and returns its answer. What real curl makes
+// of the same commands is tested in internal/lab/httpclients.
+func (s *serving) curl(command string) []byte {
+	s.t.Helper()
+	method, to, body, header := http.MethodGet, "", "", http.Header{}
+	words := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(command, -1)
+	for i, word := range words {
+		words[i] = strings.Trim(word, "'")
+	}
+	for i := 1; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "-fsS":
+		case word == "-H" && i+1 < len(words):
+			i++
+			name, value, _ := strings.Cut(words[i], ": ")
+			header.Set(name, value)
+		case word == "-d" && i+1 < len(words):
+			i++
+			method, body = http.MethodPost, words[i]
+		case strings.HasPrefix(word, "http://127.0.0.1:7420/"):
+			to = s.url + strings.TrimPrefix(word, "http://127.0.0.1:7420")
+		default:
+			s.t.Fatalf("%s: this test does not know %s", command, word)
+		}
+	}
+	q, err := http.NewRequestWithContext(s.t.Context(), method, to, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatalf("%s: %v", command, err)
+	}
+	q.Header = header
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		s.t.Fatalf("%s: %v", command, err)
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode >= 400 {
+		s.t.Fatalf("%s: %s, %v, %s", command, r.Status, err, answer)
+	}
+	return answer
+}
 
 // The commands with curl that docs/http.md shows for other kinds of locks, on a real Redis: they
 // print a lease, which renews and releases, and 'holdfast show' shows what is held.
@@ -30,11 +73,10 @@ func TestServeKindsAsDocumented(t *testing.T) {
 		t.Fatalf("docs/http.md shows %d commands, want 2", len(shown))
 	}
 	for _, command := range shown {
-		text := regexp.MustCompile(`http://127\.0\.0\.1:7420`).ReplaceAllString(command[1], s.url)
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", text).Output()
+		out := s.curl(command[1])
 		var lease struct{ Lease, Name, Hash string }
-		if err != nil || json.Unmarshal(out, &lease) != nil || lease.Lease == "" {
-			t.Fatalf("%s: %v, %s", command[1], err, out)
+		if json.Unmarshal(out, &lease) != nil || lease.Lease == "" {
+			t.Fatalf("%s: %s", command[1], out)
 		}
 		if status, got := s.ask("GET", "/v1/locks/"+lease.Name, ""); status != http.StatusOK || got["kind"] == "mutex" || got["holding"] != 1.0 {
 			t.Errorf("%s: %d %v", lease.Name, status, got)
@@ -82,13 +124,13 @@ func TestServePastAsDocumented(t *testing.T) {
 		t.Fatalf("docs/http.md shows %d commands, want 2", len(shown))
 	}
 	for _, command := range shown {
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command[1], "http://127.0.0.1:7420", s.url)).Output()
+		out := s.curl(command[1])
 		var answer struct {
 			Jobs, Entries []map[string]any
 			Unreadable    int
 		}
-		if err != nil || json.Unmarshal(out, &answer) != nil || answer.Unreadable != 0 {
-			t.Fatalf("%s: %v, %s", command[1], err, out)
+		if json.Unmarshal(out, &answer) != nil || answer.Unreadable != 0 {
+			t.Fatalf("%s: %s", command[1], out)
 		}
 		args := map[string][]string{"jobs": {"jobs", "--problems"}, "history": {"history", "nightly"}}[command[2]]
 		printed, _ := exec.CommandContext(t.Context(), "holdfast", append(args, "--redis", redis.url(), "-o", "json")...).Output() // 1: there are problems

@@ -16,10 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/fence"
-	"github.com/holdfast-go/holdfast/internal/lab/dbtest"
 )
 
-// The code of docs/guide/02-fencing.md.
+// The code of docs/guide/02-fencing.md. What it says of MySQL is in package databases.
 
 func pay(ctx context.Context, client *holdfast.Client, db *sql.DB) error {
 	return holdfast.Do(ctx, client.Mutex("invoice:42"), func(ctx context.Context, lease *holdfast.Lease) error {
@@ -36,23 +35,6 @@ func payRow(ctx context.Context, db *sql.DB, lease *holdfast.Lease) error {
 		return err
 	}
 	return fence.Wrote(result, lease.Name(), lease.Token())
-}
-
-func payMySQL(ctx context.Context, db *sql.DB, lease *holdfast.Lease) error {
-	return fence.MySQL("").Do(ctx, db, lease.Name(), lease.Token(), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE invoices SET paid = true WHERE id = 42")
-		return err
-	})
-}
-
-func payRowMySQL(ctx context.Context, db *sql.DB, lease *holdfast.Lease) error {
-	token := lease.Token()
-	result, err := db.ExecContext(ctx,
-		"UPDATE invoices SET paid = true, fence = LAST_INSERT_ID(?) WHERE id = 42 AND fence <= ?", token, token)
-	if err != nil {
-		return err
-	}
-	return fence.MySQL("").Wrote(result, lease.Name(), token)
 }
 
 func service(invoices http.Handler) http.Handler {
@@ -140,11 +122,6 @@ func TestFencingRows(t *testing.T) {
 	if err := pay(t.Context(), client, db); err != nil {
 		t.Error(err)
 	}
-
-	maria := dbtest.MariaDB(t)(nil)
-	execute(t, maria, fence.MySQL("").Create(), "CREATE TABLE invoices (id INT PRIMARY KEY, paid BOOLEAN, fence BIGINT)", "INSERT INTO invoices VALUES (42, false, 0)")
-	refusesTheOlder(t, "MySQL", older, newer, func(lease *holdfast.Lease) error { return payMySQL(t.Context(), maria, lease) })
-	refusesTheOlder(t, "a row of MySQL", older, newer, func(lease *holdfast.Lease) error { return payRowMySQL(t.Context(), maria, lease) })
 }
 
 func TestFencingHTTP(t *testing.T) {

@@ -202,6 +202,24 @@ func TestShellClient(t *testing.T) {
 	}
 }
 
+// The commands with curl that docs/http.md shows beside it print JSON, and are not refused.
+func TestCurl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs Python or curl")
+	}
+	_, url := overHTTP(t)
+	shown := regexp.MustCompile(`(?m)^\$ (curl -fsS .*)$`).FindAllStringSubmatch(httpPage(t), -1)
+	if len(shown) != 4 {
+		t.Errorf("docs/http.md shows %d commands with curl -fsS, want 4", len(shown))
+	}
+	for _, command := range shown {
+		out, code := runs(t, "sh", "-c", strings.ReplaceAll(command[1], "http://127.0.0.1:7420", url))
+		if code != 0 || !json.Valid([]byte(out)) {
+			t.Errorf("%s: exit %d: %s", command[1], code, out)
+		}
+	}
+}
+
 // Each code of a problem is explained where its type points to.
 func TestProblemsAreExplained(t *testing.T) {
 	var file struct {
