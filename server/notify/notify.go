@@ -2,8 +2,12 @@
 //
 // The problems are those of package diagnose that need an operator. Of several processes, one
 // elected leader surveys and posts. Redis stores what was posted, so the next leader does not
-// post it again, and posts the end of it. Each change is posted at least once: if a leader dies
-// between a post and its record, the next leader repeats that post.
+// post it again, and posts the end of it.
+//
+// Each begin and each end is posted at least once. It is posted again if its answer is late, and
+// if the leader dies before it has recorded the post; a repeated post has the same name, code and
+// time of the begin. Redis stores a begin before its first post, so the next leader can post its end.
+// Only if no begin is known to have arrived, and all tries of its end fail, the end is given up.
 package notify
 
 import (
@@ -173,8 +177,11 @@ func (t *term) round(ctx context.Context) (took time.Duration) {
 	}
 	for _, batch := range batches(due, t.sent.left(now, t.options.PerMinute)) {
 		t.sent.add(time.Now())
+		t.record.trying(batch)
+		_, _ = t.record.save(ctx) // if Redis fails, this process still knows
 		if err := t.poster.post(ctx, messageOf(batch, t.options.Source, time.Now())); err != nil {
 			if ctx.Err() == nil {
+				t.record.giveUp(batch)
 				t.after = time.Now().Add(rest)
 				t.options.Logger.Error("holdfast: a notification failed; the next post is in a minute", "error", err)
 			}

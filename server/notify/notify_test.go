@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type world struct {
 	problems map[string]diagnose.Code
 	broken   error                        // of a survey
 	answer   func(try int) *http.Response // nil: 200
+	dies     func()                       // kills the leader while it posts: it does not record that
 	tries    int
 	at       []time.Duration // when each try came, since the begin
 	began    time.Time
@@ -81,6 +83,10 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.dies != nil {
+		go w.dies()
+		<-r.Context().Done()
+	}
 	w.at = append(w.at, time.Since(w.began).Round(time.Second))
 	if w.tries++; w.answer != nil {
 		if a := w.answer(w.tries); a == nil {
@@ -271,6 +277,59 @@ func TestNextLeader(t *testing.T) {
 		w.set("begins", diagnose.NoTTL)
 		w.want(time.Minute, "+begins", "-ends")
 		w.want(10 * time.Minute)
+	})
+}
+
+// A leader dies after a post, before it has recorded that. The next leader repeats the post, or posts the end if the problem
+// is over by then. All posts say the same time of the begin, so that a receiver knows a repeated one.
+func TestLeaderDiesAfterPost(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.dies = w.start(&notify.Options{})
+			w.set("n", diagnose.NoTTL)
+			w.want(20*time.Second, "+n")
+			w.dies()
+			w.mu.Lock()
+			w.dies = nil
+			w.mu.Unlock()
+			defer w.start(&notify.Options{})()
+			if !over {
+				w.want(30*time.Second, "+n")
+			}
+			w.set("n", "")
+			w.want(30*time.Second, "-n")
+			w.want(10 * time.Minute)
+			since := regexp.MustCompile(`"since":"[^"]*"`).FindAllString(strings.Join(w.bodies, "\n"), -1)
+			if len(slices.Compact(since)) != 1 {
+				t.Errorf("posts say that it began at different times: %q", w.bodies)
+			}
+		})
+	}
+}
+
+// A receiver that never answers may have got the begin of a problem, so it gets the end, too. That is tried once: the
+// begin may have never come.
+func TestReceiverNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.answer = func(int) *http.Response { return nil }
+		w.set("n", diagnose.NoTTL)
+		defer w.start(&notify.Options{})()
+		w.want(30 * time.Second)
+		begins := w.tries
+		w.set("n", "")
+		w.want(10 * time.Minute)
+		if begins != 4 || w.tries != 8 {
+			t.Errorf("got %d tries for the begin and %d for the end, want 4 each", begins, w.tries-begins)
+		}
+		w.mu.Lock()
+		w.answer = nil
+		w.mu.Unlock()
+		w.want(10 * time.Minute)
+		if names, err := w.store.Do("HKEYS", "holdfast/notified:holdfast:"); err != nil || fmt.Sprint(names) != "[]" {
+			t.Errorf("the record has %v, %v, want nothing", names, err)
+		}
 	})
 }
 

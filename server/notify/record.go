@@ -51,15 +51,38 @@ redis.call('pexpire', KEYS[1], ARGV[1])
 return redis.call('hgetall', KEYS[1])
 `)
 
+// trying remembers, for save, first begins that are about to be posted: if the leader dies or gets
+// no answer, nobody knows whether they arrived.
+func (r *record) trying(batch []change) {
+	for _, c := range batch {
+		if c.first && !c.ended {
+			r.set(c, true)
+		}
+	}
+}
+
 // note remembers what was posted, for save.
 func (r *record) note(posted []change) {
 	for _, c := range posted {
 		r.unsaved[c.Name] = ""
 		if !c.ended {
-			value, _ := json.Marshal(open{c.Code, c.Since}) // of two texts
-			r.unsaved[c.Name] = string(value)
+			r.set(c, false)
 		}
 	}
+}
+
+// giveUp forgets, at the next save, failed ends of problems whose begin may have never arrived.
+func (r *record) giveUp(failed []change) {
+	for _, c := range failed {
+		if c.first && c.ended {
+			r.unsaved[c.Name] = ""
+		}
+	}
+}
+
+func (r *record) set(c change, tried bool) {
+	value, _ := json.Marshal(open{c.Code, c.Since, tried}) // of two texts and a bool
+	r.unsaved[c.Name] = string(value)
 }
 
 // save writes what is not saved, and returns all that is open. If Redis refuses the write, for

@@ -26,12 +26,14 @@ type standing struct {
 type open struct {
 	Code  diagnose.Code `json:"code"`
 	Since time.Time     `json:"since"`
+	Tried bool          `json:"tried,omitempty"` // its begin was sent, and is not known to have arrived
 }
 
 // change is one problem that has begun or ended.
 type change struct {
 	Problem
 	ended bool
+	first bool // the receiver is not known to have got any begin of it
 }
 
 // see takes in a survey and returns what is due, given what was posted: begins first, the most
@@ -53,14 +55,14 @@ func (w *watch) see(now time.Time, found []Problem, posted map[string]open) (due
 		if told {
 			since = s.coded
 		}
-		if now.Sub(since) < stands || told && seriousness(p.Code) >= seriousness(o.Code) {
+		if now.Sub(since) < stands || told && !o.Tried && seriousness(p.Code) >= seriousness(o.Code) {
 			continue
 		}
 		p.Since = s.first.UTC()
 		if told {
 			p.Since = o.Since
 		}
-		due = append(due, change{Problem: p})
+		due = append(due, change{Problem: p, first: !told || o.Tried})
 	}
 	slices.SortStableFunc(due, func(a, b change) int { return cmp.Compare(seriousness(a.Code), seriousness(b.Code)) })
 	return append(due, w.ended(now, posted)...)
@@ -81,7 +83,7 @@ func (w *watch) ended(now time.Time, posted map[string]open) (due []change) {
 		w.gone[name] = since
 		if now.Sub(since) >= gone {
 			o := posted[name]
-			due = append(due, change{Problem{Name: name, Code: o.Code, Since: o.Since}, true})
+			due = append(due, change{Problem: Problem{Name: name, Code: o.Code, Since: o.Since}, ended: true, first: o.Tried})
 		}
 	}
 	return due
