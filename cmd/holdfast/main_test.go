@@ -25,13 +25,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"holdfast": main})
+	testscript.Main(tests{m}, map[string]func(){"holdfast": func() {
+		if tests, err := strconv.Atoi(os.Getenv(testedBy)); err == nil && os.Getppid() == tests {
+			endsWith(tests) // a guard, and what a shell starts, have other parents
+		}
+		main()
+	}})
 }
+
+// testedBy is the variable with the process id of the tests.
+const testedBy = "TESTED_BY"
 
 // tests are those of this package, with what the processes that they start inherit.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
+	_ = os.Setenv(testedBy, strconv.Itoa(os.Getpid()))
 	if os.Getenv("GORACE") == "" { // else each process takes a second to end
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
@@ -68,6 +77,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(w.end)
 			env.Values[worldKey{}] = w
 			env.Setenv("HOLDFAST_REDIS_URL", server.URL())
+			env.Setenv(testedBy, os.Getenv(testedBy))
 			return nil
 		},
 	})

@@ -60,6 +60,7 @@ func (s *realServer) start(t *testing.T) (answers bool) {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(s.addr)
 	cmd, ended := exec.Command("redis-server", "--bind", host, "--port", port, "--dir", s.dir, "--save", "", "--logfile", "log"), make(chan struct{})
+	cmd.SysProcAttr = endsWithTests()
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("cannot start redis-server: %v (on Debian: apt-get install redis-server)", err)
 	}

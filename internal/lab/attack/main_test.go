@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/lab/child"
@@ -64,7 +65,7 @@ func start(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err := child.Launch(p.cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	p.stdin = stdin

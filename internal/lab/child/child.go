@@ -1,5 +1,5 @@
 // Package child starts processes: this program again, which is then told and asked in
-// lines of JSON, and servers that end when this program does.
+// lines of JSON, and servers. All end when this program does.
 package child
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func Start(variable, value string, atMost time.Duration) (*Child, error) {
 		return nil, err
 	}
 	c.stdout = NewLines(stdout)
-	if err := c.cmd.Start(); err != nil {
+	if err := Launch(c.cmd, syscall.SIGKILL); err != nil {
 		return nil, err
 	}
 	c.limit = time.AfterFunc(atMost, func() { _ = c.cmd.Process.Kill() })

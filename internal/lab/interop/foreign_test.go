@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -112,7 +114,7 @@ func (c client) start(t *testing.T, server *redistest.Server) *foreign {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := child.Launch(cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

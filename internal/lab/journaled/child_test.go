@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	launcher "github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -140,7 +141,7 @@ func startChild(t *testing.T, s setting) *child {
 		t.Fatal(err)
 	}
 	c.in = in
-	if err := c.cmd.Start(); err != nil {
+	if err := launcher.Launch(c.cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

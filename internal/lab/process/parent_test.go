@@ -11,15 +11,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	launcher "github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
-
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -77,7 +76,6 @@ func startProcess(t *testing.T, s setting) *process {
 	p.cmd.Env = append(os.Environ(), childVariable+"="+string(text),
 		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")) // else each takes a second to end
 	p.cmd.Stderr = &p.stderr
-	p.cmd.SysProcAttr = dieWithParent()
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,23 +83,14 @@ func startProcess(t *testing.T, s setting) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := make(chan error)
+	if err := launcher.Launch(p.cmd, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
-		// The kernel takes the thread that forked for the parent to die with.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
 		p.read(stdout)
 		_ = p.cmd.Wait() // ProcessState has what is to be known
 		close(p.done)
 	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(p.end)
 	return p
 }

@@ -1,6 +1,7 @@
 package redistest_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -35,8 +37,8 @@ func TestStopsWithTheTest(t *testing.T) {
 	}
 }
 
-// TestDiesWithItsParent runs this test a second time in a process of its own,
-// which starts a server and ends without any cleanup.
+// TestDiesWithItsParent runs this test again in a process of its own, which starts a server
+// and freezes it, and is killed.
 func TestDiesWithItsParent(t *testing.T) {
 	const dirVar = "REDISTEST_ORPHAN_DIR"
 	if dir := os.Getenv(dirVar); dir != "" {
@@ -44,25 +46,39 @@ func TestDiesWithItsParent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf("pid=%d\n", s.Pid())
-		os.Exit(0)
-	}
-	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), dirVar+"="+t.TempDir())
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	_, text, _ := strings.Cut(string(out), "pid=")
-	pid, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil {
-		t.Fatalf("no pid in %q", out)
-	}
-	for end := time.Now().Add(long); !gone(pid); {
-		if time.Now().After(end) {
-			t.Fatalf("the server, process %d, outlived its parent", pid)
+		if err := s.Freeze(); err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
+		fmt.Printf("pid=%d\n", s.Pid())
+		time.Sleep(time.Minute)
+	}
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), dirVar+"="+t.TempDir())
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Launch(cmd, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "pid=")))
+		if err != nil || gone(pid) {
+			t.Fatalf("no pid of a server in %q", line)
+		}
+		_ = cmd.Process.Signal(signal)
+		_ = cmd.Wait()
+		for end := time.Now().Add(long); !gone(pid); {
+			if time.Now().After(end) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				t.Fatalf("%v: the server, process %d, outlived its parent", signal, pid)
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 

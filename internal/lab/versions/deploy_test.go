@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
@@ -43,7 +44,7 @@ func start(t *testing.T, version int, program, url, file string) *worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cmd.Start(); err != nil {
+	if err := child.Launch(w.cmd, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.cmd.Process.Kill() })
