@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -288,19 +289,29 @@ func TestCallKeepsItsClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := &silentStore{Store: openEmbedded(t)}
-			a, came := &alive{}, make(chan error, 1)
-			call := prepare(t, a.open(store))
-			hold := make(chan struct{})
-			store.hold.Store(&hold)
-			go func(call func(context.Context) error) { came <- call(context.WithoutCancel(t.Context())) }(call)
-			labtest.Eventually(t, "the call asks Redis", func() bool { return store.waiting.Load() > 0 })
-			a.stays(t, func() bool { return len(came) > 0 })
-			store.hold.Store(nil)
-			close(hold)
-			if err := <-came; err != nil {
-				t.Errorf("got %v, want nil", err)
-			}
+			// Time stands still in the bubble while garbage is collected: the call is not given up.
+			synctest.Test(t, func(t *testing.T) {
+				store := &silentStore{Store: openEmbedded(t)}
+				a, came := &alive{}, make(chan error, 1)
+				call := prepare(t, a.open(store))
+				hold := make(chan struct{})
+				store.hold.Store(&hold)
+				go func(call func(context.Context) error) { came <- call(context.WithoutCancel(t.Context())) }(call)
+				synctest.Wait()
+				if store.waiting.Load() == 0 {
+					t.Fatal("the call does not ask Redis")
+				}
+				a.stays(t, func() bool { return len(came) > 0 })
+				client := a.client.Value() // its end belongs into the bubble
+				store.hold.Store(nil)
+				close(hold)
+				if err := <-came; err != nil {
+					t.Errorf("got %v, want nil", err)
+				}
+				if err := client.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
