@@ -19,6 +19,10 @@ UNRACED  = $(filter $(addprefix $(LAB)/,attack bench bench/% many model model/% 
 # TestCoverage counts what the stories reach, so it stands on their side.
 SIMHALF  = Stories|Coverage|ManyWaiters|Dedicated
 
+# Of one package: the longest take minutes, and a machine may be busy and four times
+# slower.
+LIMIT    = 30m
+
 # Else every program that is built with the race detector takes a second to end.
 export GORACE ?= atexit_sleep_ms=0
 
@@ -35,18 +39,18 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 
 test: ## that library and command work here: race detector, real servers, 2,000 stories; under eight minutes
 	@scripts/steps "test: with the race detector, on real servers, and 2,000 random stories in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
-		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout 15m $(TESTED)' \
-			'nice go test -race -timeout 10m -run Stories $(LAB)/sim' \
-			'nice go test -timeout 10m -skip \"$(SIMHALF)\" $(LAB)/sim' \
-			'nice go test -timeout 10m -run \"$(SIMHALF)\" $(LAB)/sim' \
+		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
+			'nice go test -race -timeout $(LIMIT) -run Stories $(LAB)/sim' \
+			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(LAB)/sim' \
+			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(LAB)/sim' \
 			'nice go test .'" \
 		"go run ./internal/lab/sim/simulate -first 400 -seeds 1600"
 
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
-		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))' \
-			'go test -p 1 -timeout 15m $(LAB)/verify $(LAB)/attack'" \
-		"scripts/beside 'go test -p 1 -timeout 15m $(filter-out $(LAB)/verify $(LAB)/attack,$(UNRACED))' \
+		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))' \
+			'go test -p 1 -timeout $(LIMIT) $(LAB)/verify $(LAB)/attack'" \
+		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(LAB)/verify $(LAB)/attack,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch$$ ./internal/machine -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
