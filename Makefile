@@ -3,17 +3,17 @@
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
-# All mutants take most of an hour: each commit takes a ninetieth, by its hash.
+# All mutations take most of an hour: each commit takes a ninetieth, by its hash.
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
 
-# What make test runs: all packages but those of the lab, and of these the ones named
+# What make test runs: all packages but those below test/, and of these the ones named
 # here. make test-all runs the rest. Those that measure, search or need much run
 # without the race detector.
-LAB      = github.com/holdfast-go/holdfast/internal/lab
+TEST     = github.com/holdfast-go/holdfast/test
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
-TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,client drivers guide guide/% journaled promises redistest waiting),$(WORK))
-UNRACED  = $(filter $(addprefix $(LAB)/,attack bench bench/% many model model/% verify),$(WORK))
+TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal promises support/redistest support/waiting),$(WORK))
+UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many model model/% faults),$(WORK))
 
 # Half of the simulation, in time. It runs in two halves, so that both processors have work;
 # TestCoverage counts what the stories reach, so it stands on their side.
@@ -28,7 +28,7 @@ export GORACE ?= atexit_sleep_ms=0
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build check test test-all failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -40,47 +40,47 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 test: ## that library and command work here: race detector, real servers, 2,000 stories; under eight minutes
 	@scripts/steps "test: with the race detector, on real servers, and 2,000 random stories in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
-			'nice go test -race -timeout $(LIMIT) -run Stories $(LAB)/sim' \
-			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(LAB)/sim' \
-			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(LAB)/sim' \
+			'nice go test -race -timeout $(LIMIT) -run Stories $(TEST)/sim' \
+			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(TEST)/sim' \
+			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim' \
 			'nice go test .'" \
-		"go run ./internal/lab/sim/simulate -first 400 -seeds 1600"
+		"go run ./test/sim/simulate -first 400 -seeds 1600"
 
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
-		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))' \
-			'go test -p 1 -timeout $(LIMIT) $(LAB)/verify $(LAB)/attack'" \
-		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(LAB)/verify $(LAB)/attack,$(UNRACED))' \
+		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
+			'go test -p 1 -timeout $(LIMIT) $(TEST)/faults $(TEST)/attack'" \
+		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults $(TEST)/attack,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch$$ ./internal/machine -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
-		"make bench-quick" "make mutants MUTANTS='-part $(PART)/90'"
+		"make bench-quick" "make mutations MUTATIONS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli
-	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab/process -args -failovers 50 -known 1s
+	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./test/process -args -failovers 50 -known 1s
 
 verify: ## faults on real processes and servers, every history judged; ten minutes
 	@scripts/need gcc redis-server redis-cli ip
-	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./internal/lab/verify -args -scenario . -for 10m -parallel-histories 6 -result verify.json
+	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./test/faults -args -scenario . -for 10m -parallel-histories 6 -result verify.json
 
 verify-long: ## the same for two hours
 	@scripts/need gcc redis-server redis-cli ip
-	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./internal/lab/verify -args -scenario . -for 2h -parallel-histories 6 -result verify.json
+	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./test/faults -args -scenario . -for 2h -parallel-histories 6 -result verify.json
 
 soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
 	@scripts/need redis-server
-	go run ./internal/lab/soak -for 2h
+	go run ./test/soak -for 2h
 
 simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
-	go run ./internal/lab/sim/simulate $(SIM)
+	go run ./test/sim/simulate $(SIM)
 
 model: ## all states of the client, and of a model of the quorum, within the large bounds
-	go run ./internal/lab/model/cmd -large
+	go run ./test/model/cmd -large
 
-mutants: ## that the tests which guard safety can fail: each guard taken out once
+mutations: ## that the tests which guard safety can fail: each guard taken out once
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
-	go test -count 1 -timeout 3h -v -run '^TestMutants$$' ./internal/lab/mutants -args $(or $(MUTANTS),-part 0/1)
+	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
 
 lint:
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
@@ -95,35 +95,35 @@ fuzz: ## every fuzz test for FUZZTIME
 interop: ## foreign clients on the same keys
 	@scripts/need gcc redis-server redis-cli node npm python3
 	@/usr/bin/python3 -c 'import redis' 2>/dev/null || { echo "installing python3-redis"; apt-get update -qq && apt-get install -y -qq python3-redis; }
-	go test -race -tags interop -count 1 -timeout 10m ./internal/lab/interop/...
+	go test -race -tags interop -count 1 -timeout 10m ./test/interop/...
 
 bench: ## beside other libraries, about ten minutes; BENCH="-save" keeps it, -help says what else
 	@scripts/need redis-server
-	go run ./internal/lab/bench/cmd $(BENCH)
+	go run ./test/bench/cmd $(BENCH)
 
 bench-quick: ## that everything which measures still runs; the figures mean little
 	@scripts/need redis-server
-	go run ./internal/lab/bench/cmd -quick
-	go run ./internal/lab/bench/quorum -quick
-	go run ./internal/lab/bench/scripts -rounds 1
+	go run ./test/bench/cmd -quick
+	go run ./test/bench/quorum -quick
+	go run ./test/bench/scripts -rounds 1
 	go test -run '^$$' -bench . -benchtime 1x work
 
 bench-quorum: ## a quorum of five beside redsync on the same servers, with faults; two minutes
 	@scripts/need redis-server
-	go run ./internal/lab/bench/quorum
+	go run ./test/bench/quorum
 
 bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
 	@scripts/need redis-server
-	go run ./internal/lab/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
+	go run ./test/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
 
 bench-compare: ## how much slower the client itself is than at REV, to a percent or two; minutes
-	go run ./internal/lab/bench/compare -rev $(or $(REV),HEAD)
+	go run ./test/bench/compare -rev $(or $(REV),HEAD)
 
-# The lab is tidied with -e: the tests of a library that it measures need a
+# test/ is tidied with -e: the tests of a library that it measures need a
 # module that not every proxy has, and tidy looks at the tests of dependencies.
 tidy: ## go.mod and go.sum of every module
 	@for m in $(MODULES); do echo "tidy $$m" && \
-		GOFLAGS="$$GOFLAGS $$(test $$m != ./internal/lab || echo -e=true)" scripts/modget $$m || exit 1; done
+		GOFLAGS="$$GOFLAGS $$(test $$m != ./test || echo -e=true)" scripts/modget $$m || exit 1; done
 
 dist: ## archives for five systems, in dist/; VERSION=v1.2.3
 	packaging/build $(VERSION)

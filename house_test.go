@@ -23,7 +23,7 @@ import (
 
 const (
 	modulePath = "github.com/holdfast-go/holdfast"
-	labDir     = "internal/lab"
+	labDir     = "test"
 
 	longestFile     = 500
 	longestFunction = 70
@@ -266,7 +266,7 @@ var arrows = map[string][]string{
 	"embedded":              {"", "admin/...", "quorum", "driver/...", "internal/refused", "fence", "journal", "embedded", "embedded/internal/..."},
 	"server":                {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal", "internal/protocol"},
 	"cmd/holdfast":          {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/...", "server/auth"}, // server/auth: its tests make tokens
-	"internal/lab":          {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
+	"test":                  {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {
@@ -447,7 +447,7 @@ func TestSmallPieces(t *testing.T) {
 }
 
 // Code in README.md, in the guide and in docs/drivers.md is compiled: it stands in an Example, or in
-// a file below internal/lab/guide.
+// a file below test/guide.
 func TestReadmeShowsTestedExamples(t *testing.T) {
 	if len(goBlocks(read(t, "README.md"))) == 0 {
 		t.Error("README.md shows no Go code: it is where everybody begins")

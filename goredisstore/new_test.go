@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What only servers can show is tested in internal/lab.
+// What only servers can show is tested in test.
 
 // A client that cannot do what a lock needs is a mistake in the program.
 func TestNewRefuses(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// What only servers can show is tested in internal/lab.
+// What only servers can show is tested in test.
 
 // A missing client is a mistake in the program.
 func TestNewNeedsAClient(t *testing.T) {

@@ -44,7 +44,7 @@ func (s *realServer) urlFor(user string) string { return "redis://" + user + ":p
 
 // The line of docs/guide/08-operating.md is enough for the command: run, waiting and
 // waking, ls, show and doctor work with it, and the server has nothing to refuse.
-// That it is the least the lab proves. The journal needs more, which stands there, too.
+// That it is the least, test/rights shows. The journal needs more, which stands there, too.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // curl sends the request of a command with curl, and returns its answer. What real curl makes
-// of the same commands is tested in internal/lab/httpclients.
+// of the same commands is tested in test/httpclients.
 func (s *serving) curl(command string) []byte {
 	s.t.Helper()
 	method, to, body, header := http.MethodGet, "", "", http.Header{}

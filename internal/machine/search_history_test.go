@@ -16,7 +16,7 @@ type heard struct {
 	Push    string
 }
 
-// served is one script that ran on the model of the server. Package search of the lab plays it into
+// served is one script that ran on the model of the server. Package test/search plays it into
 // the scripts.
 type served struct {
 	First    bool     // the server was empty before

@@ -1,4 +1,0 @@
-// Package labtest is what the tests of the lab on real servers have in common: the
-// drivers, Clients that end with their test, keys of a name, waiting for something to
-// happen, a cluster whose slots move, a quorum, users with few rights.
-package labtest

@@ -1,0 +1,19 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/test/faults/history"
+)
+
+// Careless wants that the register without a fence lost no update, whoever wrote:
+// what nobody promises. A process that stops between its last look and its write
+// breaks it under any lock.
+func Careless(s *Story, _ Rules) (found []Violation) {
+	for _, e := range s.Events {
+		if (e.What == history.Accept || e.What == history.Refuse) && e.FreeOf != e.Free-1 {
+			found = append(found, Violation{"careless", fmt.Sprintf("%s: write %d, of token %d, knew version %d only", e.Name, e.Free, e.Token, e.FreeOf), []history.Event{e}})
+		}
+	}
+	return found
+}

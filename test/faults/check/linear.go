@@ -1,0 +1,113 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/holdfast-go/holdfast/test/faults/history"
+)
+
+// deed is an operation on a name, as a lock register sees it: it takes a weight,
+// or gives it back. A lease is two deeds. Its end is the release, or the expiry,
+// which may happen at any time after the deadline: such a deed stays open.
+type deed struct {
+	lease *Lease
+	rank  int // of its token among those of the name
+	ends  bool
+}
+
+// use is the state of the model: what of a name is in use, and how often it was
+// taken.
+type use struct {
+	weight int64
+	taken  int
+}
+
+// register is the model. To take more than there is is no step of it, nor, where
+// tokens are given in the order of grants, to take out of the order of tokens.
+// (The rank instead of the newest token leaves the search nothing to try.)
+func register(ordered bool) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return use{} },
+		Step: func(state, input, _ any) (bool, any) {
+			u, d := state.(use), input.(deed)
+			if d.ends {
+				u.weight -= d.lease.Weight
+				return true, u
+			}
+			if ordered && d.rank != u.taken {
+				return false, u
+			}
+			u.weight, u.taken = u.weight+d.lease.Weight, u.taken+1
+			return u.weight <= d.lease.Capacity, u
+		},
+		DescribeOperation: func(input, _ any) string {
+			d := input.(deed)
+			if d.ends {
+				return fmt.Sprintf("end of %d (%s)", d.lease.Attempt, d.lease.Result)
+			}
+			return fmt.Sprintf("%s: %s %d of %d, attempt %d, token %d", d.lease.Process, d.lease.Kind, d.lease.Weight, d.lease.Capacity, d.lease.Attempt, d.lease.Token)
+		},
+		DescribeState: func(state any) string {
+			u := state.(use)
+			return fmt.Sprintf("%d in use, taken %d times", u.weight, u.taken)
+		},
+	}
+}
+
+// Linear wants that the leases of each name can be put in an order in which a
+// lock would have given them, each deed at one moment between its beginning and
+// its end, and tokens rising. Exclusion and Tokens compare times; this finds one
+// order that explains both, or proves that there is none. draw, if not nil, is given a picture of what has none. unknown counts the
+// names that could not be decided within the limit.
+func Linear(s *Story, r Rules, limit time.Duration, draw func(name string, info porcupine.LinearizationInfo, model porcupine.Model)) (found []Violation, unknown int) {
+	if r.Loses {
+		return nil, 0
+	}
+	for name, leases := range s.byName() {
+		// With WaitReplicas each part of a shared kind gets its token by a renewal of
+		// its own, in any order.
+		ordered := !r.Replicas || !slices.ContainsFunc(leases, func(l *Lease) bool { return l.Mode == history.Shared })
+		model := register(ordered)
+		verdict, info := porcupine.CheckOperationsVerbose(model, deeds(leases), limit)
+		switch verdict {
+		case porcupine.Unknown:
+			unknown++
+		case porcupine.Illegal:
+			v := Violation{Checker: "linear", Text: name + ": no order of its leases is that of a lock"}
+			found = append(found, v)
+			if draw != nil {
+				draw(name, info, model)
+			}
+		}
+	}
+	return found, unknown
+}
+
+// deeds are those of leases. Whoever got nothing did nothing: what Redis may have
+// given to nobody's knowledge keeps others out and breaks no promise here.
+func deeds(leases []*Lease) []porcupine.Operation {
+	leases = slices.DeleteFunc(slices.Clone(leases), func(l *Lease) bool { return l.Until() <= l.Granted }) // over when it came
+	slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.Token, b.Token) })
+	clients := map[string]int{}
+	var all []porcupine.Operation
+	for rank, l := range leases {
+		client, known := clients[l.Process]
+		if !known {
+			client = len(clients)
+			clients[l.Process] = client
+		}
+		until := forever
+		if l.Result == history.OK {
+			until = l.Released
+		}
+		all = append(all,
+			porcupine.Operation{ClientId: client, Input: deed{l, rank, false}, Call: l.Asked, Return: l.Granted},
+			porcupine.Operation{ClientId: client, Input: deed{l, rank, true}, Call: l.Until(), Return: until})
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package mutation
+
+import "slices"
+
+// tables are all mutants.
+var tables = slices.Concat(
+	mutants,
+	searchMutants,
+	guardMutants,
+	quorumMutants,
+	yieldMutants,
+	electionMutants,
+	evalMutants,
+	orderMutants,
+	holdMutants,
+	extendMutants,
+	tickMutants,
+	sharedMutants,
+	sizeMutants,
+	sharedOrderMutants,
+	smallerMutants,
+	lightMutants,
+	contribMutants,
+	attackMutants,
+	multiMutants,
+	clockMutants,
+	frontMutants,
+	waitMutants,
+	batcherMutants,
+	handoverMutants,
+	apiMutants,
+	serverMutants,
+	inspectMutants,
+	journalMutants,
+	cliMutants,
+	frozenMutants,
+	ownMutants,
+	removalMutants,
+	aliveMutants,
+	unrepeatedMutants,
+	manyMutants,
+	versionMutants,
+)

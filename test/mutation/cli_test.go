@@ -1,0 +1,33 @@
+package mutation
+
+// cliMutants are the guards of the command line.
+var cliMutants = []mutant{
+	{guard: "acquire: a lease whose output cannot be written is released", file: "cmd/holdfast/internal/lease/lease.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
+		edits: []string{"		_ = client.ReleaseExported(context.Background(), text)\n", ""}},
+	{guard: "details: arguments are stored only with --details command", file: "cmd/holdfast/internal/take/details.go", pkg: "./cmd/holdfast/internal/take", name: "TestCommandInDetails",
+		edits: []string{`d.stored == "command"`, "true"}},
+	{guard: "run: the command gets no password of Redis", file: "cmd/holdfast/internal/run/run.go", pkg: "./cmd/holdfast", name: "TestRunPassesNoPassword",
+		edits: []string{"	if !o.PassURL {", "	if false {"}},
+	{guard: "run: a password among the parameters is removed", file: "cmd/holdfast/internal/cli/password.go", pkg: "./cmd/holdfast/internal/cli", name: "TestWithoutPasswords",
+		edits: []string{` && !strings.Contains(plain, "password")`, ""}},
+	{guard: "run: a URL that no driver takes is cut", file: "cmd/holdfast/internal/cli/password.go", pkg: "./cmd/holdfast/internal/cli", name: "TestWithoutPasswords",
+		edits: []string{`rest[len(authority):], "@")`, `rest[len(authority):], "no")`}},
+	{guard: "password file: a new connection reads it again", file: "cmd/holdfast/internal/connect/connect.go", pkg: "./cmd/holdfast", name: "TestPasswordRotated",
+		edits: []string{`renewed == nil || o.Sentinel.MasterSet != ""`, "true"}},
+	{guard: "password file: Sentinels do not get the password", file: "cmd/holdfast/internal/connect/connect.go", pkg: "./cmd/holdfast", name: "TestPasswordFileIsNotForSentinels",
+		edits: []string{`renewed == nil || o.Sentinel.MasterSet != ""`, "renewed == nil"}},
+	{guard: "password file: an empty one does not replace the last password", file: "cmd/holdfast/internal/cli/password.go", pkg: "./cmd/holdfast", name: "TestPasswordRotated",
+		edits: []string{"if err == nil { // else it is being replaced", "if err == nil || true {"}},
+	{guard: "password file: the URL takes precedence", file: "cmd/holdfast/internal/cli/password.go", pkg: "./cmd/holdfast", name: "TestPasswordFile",
+		edits: []string{`case !isURL, password != "":`, "case !isURL:"}},
+	{guard: "password file: readers among all users are reported", file: "cmd/holdfast/internal/cli/password.go", pkg: "./cmd/holdfast", name: "TestPasswordFileRefused",
+		edits: []string{"about.Mode().Perm()&0o004 != 0", "false"}},
+	{guard: "details: writes do not pile up", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
+		edits: []string{"	if n.due {", "	if false {"}},
+	{guard: "details: a change during a write is written", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
+		edits: []string{"	n.due = false\n", ""}},
+	{guard: "details: nothing is written after Close", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+		edits: []string{"	if closed { ", "	if false { "}},
+	{guard: "details: a failure after Close is not logged", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+		edits: []string{"err == nil || closed || n.warned", "err == nil || n.warned"}},
+}

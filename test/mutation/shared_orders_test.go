@@ -1,0 +1,33 @@
+package mutation
+
+// sharedOrderMutants are the guards of docs/adr/0031.
+var sharedOrderMutants = []mutant{
+	{guard: "shared revocations: each holder has a key", file: "internal/keyspace/keys.go", name: "TestSharedOrdersMeanOne",
+		edits: []string{"revocationOfPrefix + client + \".\" + nonce + k", "revocationOfPrefix + (client + nonce)[:0] + k"}},
+	{guard: "shared revocations: renew answers that the id was revoked", file: "internal/script/shared/renew.lua", name: "TestSharedRevoke",
+		edits: []string{"\nif ending == 'revoked' then", "\nif false then"}},
+	{guard: "shared revocations: renew answers that the id was stolen", file: "internal/script/shared/renew.lua", name: "TestSharedSteal",
+		edits: []string{"if ending == 'stolen' then", "if false then"}},
+	{guard: "shared revocations: revoke pushes", file: "internal/script/shared/revoke.lua", name: "TestSharedRevoke",
+		edits: []string{"publish(id, 'revoked ')", "0"}},
+	{guard: "shared revocations: steal pushes", file: "internal/script/shared/steal.lua", name: "TestSharedSteal",
+		edits: []string{"if held then publish(id, 'revoked ') end", ""}},
+	{guard: "shared revocations: only a holder is revoked", file: "internal/script/shared/revoke.lua", name: "TestSharedOrderOvertaken",
+		edits: []string{"if no_hash or expiry_of(redis.call('ZSCORE', holders, id)) <= us then", "if no_hash then"}},
+	{guard: "shared revocations: steal hands over", file: "internal/script/shared/steal.lua", name: "TestSharedSteal",
+		edits: []string{"  plan = survey('', '', used, capacity)", "  plan = {grants = {}, drop = {}, never = {}, missed = {}}"}},
+	{guard: "shared revocations: a stolen part is free", file: "internal/script/shared/steal.lua", name: "TestSharedSteal",
+		edits: []string{"  if held then used = used - weight_of(id) end\n", ""}},
+	{guard: "shared revocations: a repeated steal answers the same", file: "internal/script/shared/steal.lua", name: "TestSharedStealAnsweredLate",
+		edits: []string{"if not held and redis.call('GETRANGE', revocation, '0', '{{text_end}}') ~= word then", "if not held then"}},
+	{guard: "shared revocations: the id may be behind a thousand others", file: "admin/revocation.go", pkg: "./admin", name: "TestRevokeBehindAThousand",
+		edits: []string{"most = 1 << 20", "most = 1001"}},
+	{guard: "shared revocations: permits have MaxHold", file: "semaphore.go", name: "TestSharedMaxHold",
+		edits: []string{"MaxHold: s.MaxHold", "MaxHold: 0"}},
+	{guard: "shared revocations: readers and writers have MaxHold", file: "rwmutex.go", name: "TestSharedMaxHold",
+		edits: []string{"MaxHold: m.MaxHold", "MaxHold: 0"}},
+	{guard: "shared revocations: a term has MaxHold", file: "election.go", name: "TestSharedMaxHold",
+		edits: []string{", MaxHold: e.MaxHold", ""}},
+	{guard: "shared revocations: a try is no deadlock", file: "mutex.go", name: "TestSharedTryUnderALease",
+		edits: []string{"held != nil && !further &&", "held != nil && (!further || true) &&"}},
+}

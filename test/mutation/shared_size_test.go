@@ -1,0 +1,33 @@
+package mutation
+
+// sizeMutants are the guards of the size of a semaphore; see docs/adr/0030.
+var sizeMutants = []mutant{
+	{guard: "size: the size of the name counts, not that of the request", file: "internal/script/part/shared_choose_capacity.lua", name: "TestSharedRollingResize",
+		edits: []string{"  capacity = stored\n", ""}},
+	{guard: "size: it outlives the holders", file: "internal/script/part/shared_choose_capacity.lua", name: "TestSharedSizeIsKept",
+		edits: []string{"seen[2] or size_key and redis.call('GETRANGE', size_key, '0', '{{text_end}}') or ''", "seen[2] or ''"}},
+	{guard: "size: inspect shows it of a free name", file: "internal/script/mutex/inspect.lua", name: "TestSizeOfAFreeSemaphore",
+		edits: []string{"local size = not holder and size_key and", "local size = false and"}},
+	{guard: "size: inspect shows the size key only of a free name", file: "internal/script/mutex/inspect.lua", name: "TestSizeOfAFreeSemaphore",
+		edits: []string{"local size = not holder and size_key and", "local size = size_key and"}},
+	{guard: "size: a size key of another type is ignored", file: "internal/script/mutex/inspect.lua", name: "TestSizeOfAFreeSemaphore",
+		edits: []string{"redis.pcall('GETRANGE', size_key, '0', '{{text_end}}')", "redis.call('GETRANGE', size_key, '0', '{{text_end}}')"}},
+	{guard: "size: the first use stores it", file: "internal/script/part/shared_keep_size.lua", name: "TestSharedSizeIsKept",
+		edits: []string{"== 0 then", "== 2 then"}},
+	{guard: "size: the size of the holders comes first", file: "internal/script/part/shared_choose_capacity.lua", name: "TestSharedSizeIsLost",
+		edits: []string{"seen[2] or size_key and redis.call('GETRANGE', size_key, '0', '{{text_end}}') or ''", "size_key and redis.call('GETRANGE', size_key, '0', '{{text_end}}') or ''"}},
+	{guard: "size: a size that is no number is ignored", file: "internal/script/part/shared_choose_capacity.lua", name: "TestSharedSizeIsLost",
+		edits: []string{"stored >= 1 and stored <= {{max_size}} and ", ""}},
+	{guard: "size: Resize works for a free name", file: "internal/script/shared/resize.lua", name: "TestSharedResizeOfNothing",
+		edits: []string{"redis.call('SET', size_key, ARGV[1], 'PX', '{{size_ttl_ms}}')", ""}},
+	{guard: "size: Resize changes it for all holders", file: "internal/script/shared/resize.lua", name: "TestSharedResize",
+		edits: []string{"  redis.call('HSET', lock, 'capacity', ARGV[1])\n", ""}},
+	{guard: "size: a weight above the size is refused", file: "internal/script/shared/lock.lua", name: "TestSharedTooMany",
+		edits: []string{"if weight > capacity then", "if false then"}},
+	{guard: "size: a weight of zero is refused", file: "semaphore.go", name: "TestSharedTooMany",
+		edits: []string{"n < 1 || n > MaxSize", "false"}},
+	{guard: "size: another size is reported", file: "internal/machine/ask.go", pkg: "./internal/machine", name: "TestSharedKinds",
+		edits: []string{"\tn.noteSize(a)\n", ""}},
+	{guard: "size: another size is reported once", file: "internal/machine/kind.go", pkg: "./internal/machine", name: "TestSharedKinds",
+		edits: []string{" || c.reportedSizes[n.Name] == a.Capacity", ""}},
+}

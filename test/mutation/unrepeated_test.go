@@ -1,0 +1,31 @@
+package mutation
+
+// unrepeatedMutants are what Release has to know before it says that a lock was gone.
+var unrepeatedMutants = []mutant{
+	{guard: "sends once: a proved loss is reported", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"n.released(n.lossAtUnlock(t, a, now), now)", "n.released(nil, now)"}},
+	{guard: "sends once: a lock key of another client is reported as taken", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"\tif a.Holder != \"\" {\n\t\treturn &Lost{Name: n.Name, Cause: taken}", "\tif false {\n\t\treturn &Lost{Name: n.Name, Cause: taken}"}},
+	{guard: "sends once: only a store that never repeats a call proves a loss", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"!n.p.SendsOnce()", "false"}},
+	{guard: "sends once: an earlier unlock proves nothing", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"t.unlocks > 1", "false"}},
+	{guard: "sends once: shared_unlock that answers \"again\" has released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"if !n.Kind.Shared() {\n\t\t\tt.unlocks--", "if true {\n\t\t\tt.unlocks--"}},
+	{guard: "sends once: unlock that answers \"again\" has not released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"if !n.Kind.Shared() {\n\t\t\tt.unlocks--", "if false {\n\t\t\tt.unlocks--"}},
+	{guard: "sends once: after the deadline \"not held\" proves nothing", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"|| now >= t.Ends() {", "{"}},
+	{guard: "sends once: a cancel may have released", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
+		edits: []string{"t.unlocks++ // the cancel may", "_ = t // it may"}},
+	{guard: "sends once: a goredis client that may repeat calls does not promise it", file: "goredisstore/open.go", pkg: "./test/drivers", name: "TestDriverPromisesOneRun",
+		edits: []string{"s.single != nil && s.single.Options().MaxRetries <= 0", "s.single != nil"}},
+	{guard: "sends once: a Cluster of goredis does not promise it", file: "goredisstore/open.go", pkg: "./test/drivers", name: "TestDriverPromisesOneRun",
+		edits: []string{"s.single != nil && s.single.Options().MaxRetries <= 0", "s.single == nil || s.single.Options().MaxRetries <= 0"}},
+	{guard: "sends once: rueidis does not promise it if it may repeat calls", file: "rueidisstore/store.go", pkg: "./test/drivers", name: "TestDriverPromisesOneRun",
+		edits: []string{"client.Mode() != rueidis.ClientModeCluster && option.ConnLifetime == 0", "option.ConnLifetime == 0"}},
+	{guard: "sends once: rueidis does not promise it if connections end by age", file: "rueidisstore/store.go", pkg: "./test/drivers", name: "TestDriverPromisesOneRun",
+		edits: []string{"client.Mode() != rueidis.ClientModeCluster && option.ConnLifetime == 0", "client.Mode() != rueidis.ClientModeCluster"}},
+	{guard: "unrepeated: goredis sends a call once", file: "goredisstore/url.go", pkg: "./test/drivers", name: "TestDriverRunsACallOnce",
+		edits: []string{"MaxRetries:            -1,", "MaxRetries:            3,"}},
+}

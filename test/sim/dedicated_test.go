@@ -1,0 +1,151 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/test/sim"
+)
+
+// dedicated locks a name under an owner and a ttl of its own.
+func (s stage) dedicated(l *sim.Link, name, owner string, ttl time.Duration) hold {
+	s.t.Helper()
+	h := s.Watch.Called(l, name)
+	m := l.Client.Mutex(name)
+	m.Owner, m.TTL = owner, ttl
+	lease, err := m.Lock(s.t.Context())
+	if err != nil {
+		s.t.Fatalf("%s locks %s for %s: %v\n%s", l.Owner, name, owner, err, s.History(200))
+	}
+	s.Watch.Granted(h, lease)
+	return hold{lease, h, s}
+}
+
+// owner is whom people see as the holder of a name.
+func (s stage) owner(l *sim.Link, name string) string {
+	state, err := admin.Of(l.Client).Inspect(context.Background(), name)
+	if err != nil || state.Holder == nil {
+		return fmt.Sprint("nobody: ", err)
+	}
+	return state.Holder.Owner
+}
+
+// A lease with an owner and a ttl of its own, longer or shorter than its Client's,
+// by an answer or a push: it is seen by that name, renewed in time, over for its
+// holder before it is in Redis, and free that long after the crash of its process.
+func TestDedicated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
+	for _, pushed := range []bool{false, true} {
+		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, time.Minute} {
+			play(t, func(t *testing.T, s stage) {
+				p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+				if pushed {
+					first := s.lock(p1, "n")
+					time.AfterFunc(5*time.Second, func() { first.release() })
+				}
+				got := s.dedicated(p0, "n", "ci-7", ttl)
+				for range 3 {
+					state, err := admin.Of(p1.Client).Inspect(t.Context(), "n")
+					if err != nil || state.Holder == nil || state.Holder.Owner != "ci-7" || state.Holder.TTL != ttl {
+						t.Fatalf("Inspect: %+v, %v; want ci-7 with ttl %v", state, err, ttl)
+					}
+					s.lookFor("n", 2*ttl)
+					lock, _, _ := sim.Keys("n")
+					left, _ := s.Do("PTTL", lock).(int64)
+					if believed := got.Remaining(); got.Err() != nil || believed > time.Duration(left)*time.Millisecond {
+						t.Fatalf("it has %v left while the lock key has %d ms: %v", believed, left, got.Err())
+					}
+				}
+				next := s.waits(p1, "n")
+				s.Watch.Leaves(got.held)
+				p0.Kill()
+				s.notBefore("the next", next, ttl/2)
+				s.soon("the next", next, ttl+time.Second).release()
+			})
+		}
+	}
+}
+
+// Callers of one process with owners of their own wait in the queue as processes do, and
+// none shares another's tenure.
+func TestDedicatedInQueue(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		first := s.dedicated(p0, "n", "a", 0)
+		plain := s.waits(p0, "n")
+		order := make(chan string, 3)
+		for i := range 3 {
+			go func() {
+				h := s.dedicated(p0, "n", fmt.Sprint("b", i), time.Second)
+				order <- s.owner(p0, "n")
+				time.Sleep(100 * time.Millisecond)
+				h.release()
+			}()
+			time.Sleep(50 * time.Millisecond)
+		}
+		m := p0.Client.Mutex("n")
+		m.Owner = "c"
+		var held *holdfast.HeldError
+		if _, err := m.TryLock(t.Context()); !errors.As(err, &held) || held.Owner != "a" || held.Waiters != 4 {
+			t.Errorf("TryLock: %v; want held by a, 4 waiting", err)
+		}
+		first.release()
+		second := s.soon("who came first", plain, 50*time.Millisecond)
+		if got := s.owner(p0, "n"); got != "p0" {
+			t.Errorf("held by %q, want p0", got)
+		}
+		second.release()
+		for i := range 3 {
+			if got, want := <-order, fmt.Sprint("b", i); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		s.nothingLeft("n")
+	})
+}
+
+// What is exported keeps its owner and ttl, and a lock by another ttl is lost when its
+// time is over, though its Client's would be longer.
+func TestDedicatedIsExported(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		text := s.dedicated(p0, "n", "curl", 2*time.Second).export()
+		if got := s.renewExported(p1, text); got.TTL != 2*time.Second || got.Owner != "curl" {
+			t.Errorf("got %+v; want ttl 2s, owner curl", got)
+		}
+		time.Sleep(2100 * time.Millisecond)
+		s.exportedLost(p1, text, holdfast.Gone, "")
+
+		got := s.dedicated(p0, "n", "", 2*time.Second)
+		p0.Silence(time.Minute)
+		got.over(2*time.Second, holdfast.Expired, "")
+		s.Watch.Leaves(got.held)
+	})
+}
+
+// A ttl out of range is a mistake of the program.
+func TestDedicatedOutOfRange(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		for _, ttl := range []time.Duration{-1, time.Millisecond, holdfast.MaxTTL + 1, holdfast.MinTTL + 1} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("ttl %v: want a panic", ttl)
+					}
+				}()
+				m := p0.Client.Mutex("n")
+				m.TTL = ttl
+				_, _ = m.TryLock(context.Background())
+			}()
+		}
+	})
+}

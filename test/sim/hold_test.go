@@ -1,0 +1,375 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/test/sim"
+)
+
+// Each test here is of MinHold: between two turns that ask for it
+// lies that time, whatever the network loses, doubles or delays.
+
+// keeps waits for a name that is to be held for at least d.
+func (s stage) keeps(l *sim.Link, name string, d time.Duration) hold {
+	s.t.Helper()
+	return s.soon(l.Owner, s.waitsToKeep(l, name, d), time.Minute)
+}
+
+// waitsToKeep is waits for keeps.
+func (s stage) waitsToKeep(l *sim.Link, name string, d time.Duration) <-chan hold {
+	got := make(chan hold, 1)
+	h := s.Watch.Called(l, name)
+	go func() {
+		mutex := l.Client.Mutex(name)
+		mutex.MinHold = d
+		lease, err := mutex.Lock(s.t.Context())
+		if err != nil {
+			close(got)
+			return
+		}
+		s.Watch.Granted(h, lease)
+		got <- hold{lease, h, s}
+	}()
+	time.Sleep(50 * time.Millisecond)
+	return got
+}
+
+// afterCooldown fails the test unless next comes d after began, and soon then.
+func (s stage) afterCooldown(next <-chan hold, began time.Time, d time.Duration) hold {
+	s.t.Helper()
+	s.notBefore("the next", next, time.Until(began.Add(d))-time.Millisecond)
+	return s.soon("the next", next, 60*time.Millisecond)
+}
+
+// A quick holder: its name cools down, for other processes and for callers of its own,
+// whoever asks how, and is said to.
+func TestMinHoldCoolsDown(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		s.subscribe(p0, p1)
+		began := time.Now()
+		first := s.keeps(p0, "n", time.Minute)
+		own := s.waits(p0, "n")
+		next := s.waits(p1, "n")
+		first.release()
+		lease, err := p2.Client.Mutex("n").TryLock(t.Context())
+		if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Cooldown || held.Owner != "p0" {
+			t.Errorf("TryLock = %v, %v; want that it cools down after p0", lease, err)
+		}
+		state, err := admin.Of(p2.Client).Inspect(t.Context(), "n")
+		if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "p0" || state.Holder.Remaining < 58*time.Second {
+			t.Errorf("Inspect = %+v, %v; want that it cools down after p0", state.Holder, err)
+		}
+		if len(state.Waiters) != 2 || state.Waiters[0].Owner != "p1" || state.Waiters[1].Owner != "p0" {
+			t.Errorf("got %+v in line; want p1, p0", state.Waiters)
+		}
+		s.afterCooldown(next, began, time.Minute).release()
+		s.soon("the own caller", own, 100*time.Millisecond).release()
+		time.Sleep(100 * time.Millisecond)
+		s.nothingLeft("n")
+	})
+}
+
+// Revoke and Steal of a tenure that has ended return an error: nobody holds the name.
+func TestMinHoldOrders(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
+		first := s.keeps(p0, "n", time.Minute)
+		tenure := s.hash(op, "n")
+		first.release()
+		time.Sleep(100 * time.Millisecond)
+		_, revoked := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason)
+		for _, err := range []error{revoked, admin.Of(op.Client).Steal(t.Context(), "n", tenure, reason)} {
+			wrong, ok := errors.AsType[*holdfast.TenureError](err)
+			if !ok || !wrong.Cooldown || !strings.Contains(err.Error(), "it is in cool-down until MinHold has passed after the hold of p0") {
+				t.Errorf("got %v; want that it cools down after p0", err)
+			}
+		}
+	})
+}
+
+// The own callers wait for the cool-down, too, and one who asks for a MinHold gets a tenure of
+// its own, behind a turn that did not.
+func TestMinHoldOwnWaiters(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		s.subscribe(p0)
+		plain := s.lock(p0, "n")
+		first := s.waitsToKeep(p0, "n", 20*time.Second)
+		second := s.waits(p0, "n")
+		third := s.waitsToKeep(p0, "n", 20*time.Second)
+		time.Sleep(30 * time.Second) // renewed by the ttl meanwhile
+		plain.release()
+		got := s.soon("the first", first, 50*time.Millisecond)
+		began := time.Now()
+		got.release()
+		s.afterCooldown(second, began, 20*time.Second).release()
+		s.soon("the third", third, 100*time.Millisecond)
+	})
+}
+
+// A lease that lasted longer than asked for is given on at once.
+func TestMinHoldIsOver(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p0, p1)
+		first := s.keeps(p0, "n", 20*time.Second)
+		next := s.waits(p1, "n")
+		time.Sleep(21 * time.Second)
+		first.release()
+		s.soon("the next", next, 10*time.Millisecond).release()
+		time.Sleep(100 * time.Millisecond)
+		s.nothingLeft("n")
+	})
+}
+
+// The holder dies: the name stays locked until the time is over, however much of it
+// has gone and however long the ttl; then it is free.
+func TestMinHoldCrash(t *testing.T) {
+	for _, after := range []time.Duration{time.Millisecond, 3 * time.Second, 40 * time.Second} {
+		for _, pushed := range []bool{false, true} {
+			play(t, func(t *testing.T, s stage) {
+				p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+				s.subscribe(p0, p1)
+				var first hold
+				if pushed {
+					before := s.lock(p2, "n")
+					waits := s.waitsToKeep(p0, "n", time.Minute)
+					before.release()
+					first = s.soon("p0", waits, time.Second)
+				} else {
+					first = s.keeps(p0, "n", time.Minute)
+				}
+				began := first.held.Got
+				time.Sleep(after)
+				p0.Kill()
+				s.afterCooldown(s.waitsToKeep(p1, "n", time.Minute), began, time.Minute).release()
+			})
+		}
+	}
+}
+
+// A MinHold below the ttl: a grant by push lives for two seconds only.
+func TestMinHoldCrashOfAPushedGrant(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p0, p1)
+		before := s.lock(p1, "n")
+		waits := s.waitsToKeep(p0, "n", 10*time.Second)
+		before.release()
+		first := s.soon("p0", waits, time.Second)
+		began := first.held.Got
+		p0.Kill()
+		next := s.waits(p1, "n")
+		s.notBefore("the next", next, time.Until(began.Add(10*time.Second))-time.Millisecond)
+		s.soon("the next", next, 6*time.Second).release()
+	})
+}
+
+// The holder dies, and a late duplicate of its lock comes: it does not cut the life
+// The answer of the release is lost: nobody knows, but the name cools down all the same,
+// The release runs twice, and once more when another holds the name: that one
+// A grant that is heard of again while the release is on its way is answered by
+// The holder can't renew and loses its lease. Giving it back, then or later, does
+// A frozen holder: others get the name when the time is over, and it knows at its
+// A caller that gives up before the lease began leaves no cool-down.
+func TestMinHoldGivenUp(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 3*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" {
+				f.Back = 100 * time.Millisecond
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		mutex := p0.Client.Mutex("n")
+		mutex.MinHold = time.Hour
+		if lease, err := mutex.Lock(ctx); err == nil {
+			t.Fatalf("Lock = %v; want its context's error", lease)
+		}
+		time.Sleep(time.Second)
+		s.nothingLeft("n")
+	})
+}
+
+// Close makes what is held rest.
+func TestMinHoldClose(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		first := s.keeps(p0, "n", time.Minute)
+		s.Watch.Leaves(first.held)
+		if err := p0.Client.Close(); err != nil {
+			t.Error(err)
+		}
+		lock, _, _ := sim.Keys("n")
+		if got := s.Do("GET", lock); got != "cooldown|p0" {
+			t.Errorf("the lock key is %v; want cooldown|p0", got)
+		}
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+	})
+}
+
+// Close gives back also what is over, and was not released by who still stops.
+func TestCloseGivesBackWhatIsOver(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		mutex := p0.Client.Mutex("n")
+		mutex.MaxHold = 100 * time.Millisecond
+		lease, err := mutex.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-lease.Done()
+		if err := p0.Client.Close(); err != nil {
+			t.Error(err)
+		}
+		s.soon("the next", s.waits(p1, "n"), time.Second).release()
+	})
+}
+
+// A caller that shares a lease and asks for more time gets it.
+func TestMinHoldLargestCounts(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		first := s.keeps(p0, "n", 20*time.Second)
+		mutex := p0.Client.Mutex("n")
+		mutex.Reentrant, mutex.MinHold = true, time.Minute
+		share, err := mutex.Lock(first.Context(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = share.Release()
+		first.release()
+		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
+	})
+}
+
+// With replicas, the MinHold is acknowledged before the lease begins: a failover
+// The tokens and the name are remembered as long as the name cools down.
+func TestMinHoldOutlastsTheFence(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		const week = 7 * 24 * time.Hour
+		first := s.keeps(p0, "n", week)
+		_, fence, _ := sim.Keys("n")
+		if left := s.Do("PTTL", fence).(int64); left < week.Milliseconds() {
+			t.Errorf("held: the fence key lives for %d ms; want a week", left)
+		}
+		first.release()
+		if left := s.Do("PTTL", fence).(int64); left < week.Milliseconds() {
+			t.Errorf("in cool-down: the fence key lives for %d ms; want a week", left)
+		}
+		lock, _, _ := sim.Keys("n")
+		if got := s.Do("GET", lock).(string); !strings.HasPrefix(got, "cooldown|") {
+			t.Errorf("the lock key is %q; want that it cools down", got)
+		}
+	})
+}
+
+// A caller that gives up in the very moment of the grant has done nothing under it. Which of
+// the two it sees first is chance, so it is tried until it sees the end of its context.
+func TestMinHoldGivenUpWhenGranted(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		granted, abandoned := make(chan struct{}, 1), make(chan struct{}, 1)
+		p0 := s.Process("p0", holdfast.Options{TTL: 3 * time.Second, OnEvent: func(e holdfast.Event) {
+			switch e.(type) {
+			case holdfast.Granted:
+				granted <- struct{}{}
+			case holdfast.Released:
+				abandoned <- struct{}{}
+			}
+		}}, 1)
+		for i := range 100 {
+			name := "n" + itoa(int64(i))
+			mutex := p0.Client.Mutex(name)
+			mutex.MinHold = time.Second // no renewal before
+			lease, err := mutex.Lock(endsWhen(t.Context(), granted))
+			if err == nil {
+				_ = lease.Release()
+				<-abandoned
+				continue
+			}
+			<-abandoned // it was granted
+			s.nothingLeft(name)
+			return
+		}
+		t.Error("it never gave up in that moment")
+	})
+}
+
+// endingContext ends when something has come, before it says when it ends.
+type endingContext struct {
+	context.Context
+	end func()
+	on  <-chan struct{}
+}
+
+func endsWhen(parent context.Context, on <-chan struct{}) *endingContext {
+	ctx, end := context.WithCancel(parent)
+	return &endingContext{ctx, end, on}
+}
+
+func (c *endingContext) Done() <-chan struct{} {
+	select {
+	case <-c.on:
+		c.end()
+	case <-time.After(10 * time.Millisecond): // nothing was asked for
+	}
+	return c.Context.Done()
+}
+
+// A push tells the head of the queue how long the name cools down. So the head does not wait for the
+// end of the ttl that it had seen.
+func TestMinHoldHeadIsNotified(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p1)
+		first := s.keeps(p0, "n", 10*time.Second)
+		next := s.waits(p1, "n")
+		first.release()
+		s.afterCooldown(next, first.held.Got, 10*time.Second).release()
+	})
+}
+
+// Two in one process, the first longer than its MinHold: for the second the life
+// of the lock key is secured again.
+func TestMinHoldTwoInOneTenure(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		first := s.keeps(p0, "n", 20*time.Second)
+		waits := s.waitsToKeep(p0, "n", 20*time.Second)
+		time.Sleep(time.Until(first.held.Got.Add(20 * time.Second)))
+		first.release()
+		second := s.soon("the second", waits, 100*time.Millisecond)
+		p0.Kill()
+		s.afterCooldown(s.waits(p1, "n"), second.held.Got, 20*time.Second).release()
+	})
+}
+
+// Behind a turn without a MinHold, in the same tenure: what the grant set has gone
+// by in part.
+func TestMinHoldBehindAnother(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p0)
+		plain := s.lock(p0, "n")
+		waits := s.waitsToKeep(p0, "n", 14*time.Second)
+		time.Sleep(4 * time.Second)
+		plain.release()
+		second := s.soon("the second", waits, 100*time.Millisecond)
+		p0.Kill()
+		next := s.waits(p1, "n")
+		s.notBefore("the next", next, time.Until(second.held.Got.Add(14*time.Second))-time.Millisecond)
+		s.soon("the next", next, 2*time.Second).release()
+	})
+}
+
+// A lease was lost and given back, and the release is lost, too: the own next caller
