@@ -4,7 +4,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -14,7 +13,7 @@ type renewal struct {
 	b       *Ballot
 	request *Request
 	tenure  *tenure
-	answers tally.Answers
+	answers answers
 	decided bool
 	renewed bool // a majority has it
 }
@@ -22,7 +21,7 @@ type renewal struct {
 // begin asks every node.
 func (p *renewal) begin() {
 	b, r := p.b, p.request
-	p.answers = tally.NewAnswers(len(b.nodes))
+	p.answers = newAnswers(len(b.nodes))
 	s, args := script.QuorumHeld, []string{r.ID, b.ID}
 	if r.Kind == Renew {
 		s, args = script.QuorumRenew, []string{r.ID, wire.Itoa(p.tenure.token), b.ID}
@@ -38,15 +37,15 @@ func (p *renewal) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 		p.repaired(c, err, now)
 		return
 	}
-	p.answers.Take(c.Node, a, err)
+	p.answers.take(c.Node, a, err)
 	spare := len(p.b.nodes) - p.b.need
 	switch {
 	case p.renewed:
 		p.repair(c.Node, now)
 	case p.decided:
-	case p.request.Kind == Held && p.answers.Number("ours") >= p.b.need:
-		p.decide(wire.Answer{Word: "ours", PTTL: p.answers.Shortest(2 * protocol.MaxQuorumTTL)}, nil, now)
-	case p.answers.Number("renewed") >= p.b.need:
+	case p.request.Kind == Held && p.answers.number("ours") >= p.b.need:
+		p.decide(wire.Answer{Word: "ours", PTTL: p.answers.shortest(2 * protocol.MaxQuorumTTL)}, nil, now)
+	case p.answers.number("renewed") >= p.b.need:
 		p.renewed = true
 		if now < p.tenure.ends { // else the lease is over: it is not prolonged, and no node gets it again
 			p.tenure.confirmed(p.request.Sent)
@@ -55,10 +54,10 @@ func (p *renewal) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 		for i := range p.b.nodes {
 			p.repair(i, now)
 		}
-	case p.answers.Number("lost") > spare:
+	case p.answers.number("lost") > spare:
 		p.lost(now)
-	case p.answers.Came == len(p.b.nodes):
-		p.decide(wire.Answer{}, &Denied{Need: p.b.need, Nodes: p.answers.Denied(p.b.ID)}, now)
+	case p.answers.came == len(p.b.nodes):
+		p.decide(wire.Answer{}, &Denied{Need: p.b.need, Nodes: p.answers.denied(p.b.ID)}, now)
 	}
 }
 
@@ -73,16 +72,16 @@ func (p *renewal) lost(now clock.Instant) {
 		p.b.end(t, now)
 		p.b.undoAll(t.id, t.place, true, min(t.expiry, now.Add(t.place.TTL)), now, nil)
 	}
-	p.decide(wire.Answer{Word: "lost", Holder: p.answers.Taker()}, nil, now)
+	p.decide(wire.Answer{Word: "lost", Holder: p.answers.taker()}, nil, now)
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(node int, now clock.Instant) {
 	t := p.tenure
-	if a := p.answers.Of[node]; a.Word != "lost" || a.Holder != "" || t.stand != held || now >= t.ends {
+	if a := p.answers.of[node]; a.Word != "lost" || a.Holder != "" || t.stand != held || now >= t.ends {
 		return
 	}
-	p.answers.Of[node].Word = "" // once
+	p.answers.of[node].Word = "" // once
 	p.b.send(node, script.QuorumRepair, t.place, []string{t.id, wire.Itoa(t.token), p.b.ID}, now, p.b.Attempt, p)
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -19,7 +18,7 @@ type try struct {
 	b       *Ballot
 	request *Request
 	tenure  *tenure
-	votes   tally.Votes
+	votes   votes
 	over    bool
 	timer   clock.Timer // looks whether a majority is still possible
 }
@@ -30,7 +29,7 @@ const maxSplits = 8
 // begin asks each node. An id serves one try: a late unlock of it would else undo a later one.
 func (t *try) begin() {
 	b, r := t.b, t.request
-	t.tenure.try, t.votes = t, tally.New(len(b.nodes), b.need)
+	t.tenure.try, t.votes = t, newVotes(len(b.nodes), b.need)
 	t.timer = clock.Timer{Fire: t.decide}
 	args := []string{r.ID, wire.Itoa(max(protocol.TokensPerMicrosecond*r.Wall, b.seen+1)), b.ID, "0"}
 	if r.Waits {
@@ -46,7 +45,7 @@ func (t *try) begin() {
 func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 	if c.Script == script.QuorumRaise {
 		if !t.isOver() {
-			t.votes.Raised(c.Node, a, err)
+			t.votes.raised(c.Node, a, err)
 			t.decide(now)
 		}
 		return
@@ -58,7 +57,7 @@ func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 		t.late(c.Node, a, err, now)
 		return
 	}
-	for _, i := range t.votes.Take(c.Node, a, err) {
+	for _, i := range t.votes.take(c.Node, a, err) {
 		t.raise(i, now)
 	}
 	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
@@ -80,7 +79,7 @@ func (t *try) heldBy(node int, holder string, now clock.Instant) {
 
 // raise asks a node that gave a lower token than T to reserve tokens from T on.
 func (t *try) raise(node int, now clock.Instant) {
-	args := []string{t.tenure.id, wire.Itoa(t.votes.Of[node].Token), wire.Itoa(t.votes.Token)}
+	args := []string{t.tenure.id, wire.Itoa(t.votes.of[node].token), wire.Itoa(t.votes.token)}
 	t.b.send(node, script.QuorumRaise, t.tenure.place, args, now, t.b.Attempt, t)
 }
 
@@ -90,9 +89,9 @@ func (t *try) decide(now clock.Instant) {
 	inTime := func(i int) bool { return now < t.due(t.b.nodes[i]) }
 	switch {
 	case t.isOver():
-	case t.votes.Won():
+	case t.votes.won():
 		t.won(now)
-	case !t.votes.Hopeful(inTime) && t.votes.Plain(inTime):
+	case !t.votes.hopeful(inTime) && t.votes.plain(inTime):
 		t.lost(now)
 	default:
 		t.await(now)
@@ -121,8 +120,8 @@ func (t *try) due(n *node) clock.Instant {
 // await sets when to look whether a majority is still possible.
 func (t *try) await(now clock.Instant) {
 	when := t.request.Sent.Add(t.b.Attempt)
-	for i, v := range t.votes.Of {
-		if v.Stand == tally.Pending || v.Stand == tally.Raising {
+	for i, v := range t.votes.of {
+		if v.stand == pending || v.stand == raising {
 			if due := t.due(t.b.nodes[i]); due > now {
 				when = min(when, due)
 			}
@@ -138,8 +137,8 @@ func (t *try) isOver() bool { return t.over || t.tenure.stand != asked }
 func (t *try) close(now clock.Instant) {
 	t.over = true
 	t.b.timers.Stop(&t.timer)
-	for i, v := range t.votes.Of {
-		if n := t.b.nodes[i]; v.Stand == tally.Pending && now >= t.request.Sent.Add(n.patience(t.b.Attempt)) {
+	for i, v := range t.votes.of {
+		if n := t.b.nodes[i]; v.stand == pending && now >= t.request.Sent.Add(n.patience(t.b.Attempt)) {
 			n.silent.Store(true)
 		}
 	}
@@ -164,10 +163,10 @@ func (t *try) won(now clock.Instant) {
 		return
 	}
 	place.splits, place.late = 0, 0
-	t.b.saw(t.votes.Token)
-	t.tenure.stand, t.tenure.token = held, t.votes.Token
+	t.b.saw(t.votes.token)
+	t.tenure.stand, t.tenure.token = held, t.votes.token
 	t.tenure.confirmed(sent)
-	t.answer(wire.Answer{Word: "granted", Base: t.votes.Token, Size: protocol.TokenBlock}, nil, now)
+	t.answer(wire.Answer{Word: "granted", Base: t.votes.token, Size: protocol.TokenBlock}, nil, now)
 }
 
 // tooLate undoes a try that was won too late. Two that follow each other show that the ttl is
@@ -188,14 +187,14 @@ func (t *try) tooLate(now clock.Instant) {
 func (t *try) lost(now clock.Instant) {
 	t.close(now)
 	t.undo(now)
-	errs, down, refusing := t.votes.Denied(t.b.ID)
+	errs, down, refusing := t.votes.denied(t.b.ID)
 	spare := len(errs) - t.b.need
 	var a wire.Answer
 	var denied error = &Denied{Need: t.b.need, Nodes: errs}
 	switch {
 	case refusing > spare:
 		denied = &wire.Final{Sentinel: cmp.Or(versionIn(errs), wire.ErrQuorum), Err: denied}
-	case down > spare || t.votes.TooFewServers(errs):
+	case down > spare || t.votes.tooFewServers(errs):
 	default:
 		a, denied = t.contested(now), nil
 	}
@@ -220,7 +219,7 @@ func versionIn(errs []error) error {
 // contested answers a try that was lost because others have votes, or all.
 func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	place, random := t.tenure.place, t.b.Random
-	holder, most := t.votes.Holder()
+	holder, most := t.votes.holder()
 	if holder != nil {
 		a.Holder, a.PTTL = keyspace.WithoutToken(holder.Holder), holder.PTTL
 	}
@@ -247,13 +246,13 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 // whether it was asked at all before that has come back, see late.
 func (t *try) undo(now clock.Instant) {
 	id, place := t.tenure.id, t.tenure.place
-	for i, v := range t.votes.Of {
-		if n := t.b.nodes[i]; v.Stand == tally.Pending && n.silent.Load() {
+	for i, v := range t.votes.of {
+		if n := t.b.nodes[i]; v.stand == pending && n.silent.Load() {
 			n.owes(id, place)
 			continue
 		}
-		sent := v.Token > 0 || v.Err != ErrNotSent //nolint:errorlint // made here; what was not sent may be a raise
-		if v.Stand != tally.Against && sent {
+		sent := v.token > 0 || v.err != ErrNotSent //nolint:errorlint // made here; what was not sent may be a raise
+		if v.stand != against && sent {
 			t.b.undoOn(i, id, place, now.Add(place.TTL), now)
 		}
 	}

@@ -1,4 +1,4 @@
-package tally
+package ballot
 
 import (
 	"errors"
@@ -9,32 +9,32 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Answers are the answers of the nodes to one renewal, by the number of the node.
-type Answers struct {
-	Of   []wire.Answer
-	Came int // how many answers and errors
+// answers are the answers of the nodes to one renewal, by the number of the node.
+type answers struct {
+	of   []wire.Answer
+	came int // how many answers and errors
 	errs []error
 }
 
-// NewAnswers returns the answers of n nodes that have not answered yet.
-func NewAnswers(n int) Answers { return Answers{Of: make([]wire.Answer, n), errs: make([]error, n)} }
+// newAnswers returns the answers of n nodes that have not answered yet.
+func newAnswers(n int) answers { return answers{of: make([]wire.Answer, n), errs: make([]error, n)} }
 
-// Take notes the answer or the error of node i.
-func (s *Answers) Take(i int, a wire.Answer, err error) {
-	s.Of[i], s.errs[i] = a, err
-	s.Came++
+// take notes the answer or the error of node i.
+func (s *answers) take(i int, a wire.Answer, err error) {
+	s.of[i], s.errs[i] = a, err
+	s.came++
 }
 
-// Number returns how many servers answered with this word.
-func (s *Answers) Number(word string) int {
-	return majority.Distinct(len(s.Of), func(i int) (string, bool) { return s.Of[i].Run, s.Of[i].Word == word })
+// number returns how many servers answered with this word.
+func (s *answers) number(word string) int {
+	return majority.Distinct(len(s.of), func(i int) (string, bool) { return s.of[i].Run, s.of[i].Word == word })
 }
 
-// Shortest returns for how long all nodes that say "ours" keep the name for us, and at most
+// shortest returns for how long all nodes that say "ours" keep the name for us, and at most
 // longest.
-func (s *Answers) Shortest(longest time.Duration) time.Duration {
+func (s *answers) shortest(longest time.Duration) time.Duration {
 	least := longest
-	for _, a := range s.Of {
+	for _, a := range s.of {
 		if a.Word == "ours" && a.PTTL >= 0 { // else somebody took the expiry away
 			least = min(least, a.PTTL)
 		}
@@ -42,9 +42,9 @@ func (s *Answers) Shortest(longest time.Duration) time.Duration {
 	return least
 }
 
-// Taker returns the holder that has the name instead, or "".
-func (s *Answers) Taker() string {
-	for _, a := range s.Of {
+// taker returns the holder that has the name instead, or "".
+func (s *answers) taker() string {
+	for _, a := range s.of {
 		if a.Word == "lost" && a.Holder != "" {
 			return a.Holder
 		}
@@ -52,10 +52,10 @@ func (s *Answers) Taker() string {
 	return ""
 }
 
-// Denied returns why each node did not renew. id is the quorum-id.
-func (s *Answers) Denied(id string) []error {
-	errs := make([]error, len(s.Of))
-	for i, a := range s.Of {
+// denied returns why each node did not renew. id is the quorum-id.
+func (s *answers) denied(id string) []error {
+	errs := make([]error, len(s.of))
+	for i, a := range s.of {
 		_, errs[i] = denial(id, a, s.errs[i])
 		if a.Word == "lost" {
 			errs[i] = errors.New("does not have the lock")
