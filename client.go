@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -25,7 +24,7 @@ type Client struct {
 	engine  *engine.Engine
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
-	guarded *guarded.Scripts
+	scripts evalScripts
 	front   any // the QuorumClient of a quorum, which lives as long as the Client; else nil
 }
 
@@ -58,7 +57,7 @@ func newClient(v Options, store driver.Store, start func(engine.Settings) *engin
 		},
 		Details: (*details.Process)(v.Details), Logger: v.Logger,
 	}
-	c := &Client{store: store, guarded: new(guarded.Scripts)}
+	c := &Client{store: store}
 	if v.OnEvent != nil {
 		c.events = newEventQueue()
 		s.Note = c.events.note

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/guarded"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -58,7 +60,7 @@ func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 //
 // Eval does not wait for [Options.WaitReplicas]: a failover can lose the write. A
 // lease of a quorum returns an error.
-func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([]string, error) {
+func (l *Lease) Eval(ctx context.Context, source string, keys, args []string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -72,11 +74,11 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := guarded.Check(script, n.Keys, keys, c.engine.Sharded); err != nil {
+	if err := checkEval(source, n.Keys, keys, c.engine.Sharded); err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", n.Name, err)
 	}
 	call := driver.Call{
-		Script: c.guarded.Of(script),
+		Script: c.scripts.of(source),
 		Keys:   append([]string{n.Keys.Lock(), n.Keys.Written()}, keys...),
 		Args:   append([]string{u.Tenure.ID, wire.Itoa(u.Token)}, args...),
 	}
@@ -93,7 +95,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	return nil, wire.Failure(n.Name, ErrUnreachable, err)
 }
 
-// evalRefused converts an error of the guard. It returns errors of the script and of
+// evalRefused converts an error of the check in Redis. It returns errors of the script and of
 // the server as they are.
 func (l *Lease) evalRefused(said driver.ServerError) error {
 	u := l.turn
@@ -110,4 +112,52 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 		return &LostError{Name: l.Name(), Token: u.Token, Cause: Cause(about)}
 	}
 	return said
+}
+
+// evalScripts remembers the scripts of Lease.Eval, with the check before them and their SHA, so
+// that only the first use of a script pays for these. A program has a handful. One that makes a
+// new script for each call fills the memory of Redis, so evalScripts is bounded. The zero value
+// is ready.
+type evalScripts struct {
+	mu    sync.Mutex // guards the rest
+	known map[string]*driver.Script
+	size  int // bytes of their sources
+}
+
+const (
+	maxEvalScripts = 128
+	maxEvalSize    = 1 << 20
+)
+
+// of returns the script that runs source if the lease is held.
+func (e *evalScripts) of(source string) *driver.Script {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.known[source]; s != nil {
+		return s
+	}
+	if e.size += len(source); e.known == nil || len(e.known) == maxEvalScripts || e.size > maxEvalSize {
+		e.known, e.size = make(map[string]*driver.Script), len(source)
+	}
+	s := script.Checked(source)
+	e.known[source] = s
+	return s
+}
+
+// checkEval returns an error if Eval can't run source with these keys. own are the keys of the
+// lock. sharded: the keys are spread over the nodes of a Cluster.
+func checkEval(source string, own *keyspace.Keys, keys []string, sharded bool) error {
+	if strings.HasPrefix(source, "#!") {
+		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)
+	}
+	l := own.Lock()
+	for _, key := range keys {
+		switch {
+		case key == l || strings.HasPrefix(key, keyspace.Reserved):
+			return fmt.Errorf("key %q belongs to the lock: a script for Eval can't use it", keyspace.Shorten(key))
+		case sharded && keyspace.Slot(key) != keyspace.Slot(l):
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", keyspace.Shorten(key), keyspace.Slot(key), keyspace.Shorten(l), keyspace.Slot(l), keyspace.Tag(l))
+		}
+	}
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// eval: a script of the user runs behind the guard, with its own keys and arguments, and its
+// eval: a script of the user runs behind the check of the lease, with its own keys and arguments, and its
 // answer is not changed. It does not run when the lease is over or another client has the name.
 func eval(t *testing.T, s suite) {
 	first, second := s.client(t, 0), s.client(t, 0)

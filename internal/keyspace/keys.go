@@ -108,7 +108,7 @@ func (k *Keys) RevocationOf(id string) string {
 	return revocationOfPrefix + client + "." + nonce + k.ShardSuffix()
 }
 
-// Written is the key in which guarded scripts note the token that wrote last.
+// Written is the key in which the scripts of Lease.Eval note the token that wrote last.
 func (k *Keys) Written() string { return writtenPrefix + beside(k.Lock()) }
 
 // Wanted is the key in which a node of a quorum notes that the name is waited for.

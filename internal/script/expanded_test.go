@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s finds %v, want shared_lock alone", what, found)
 		}
 	}
-	for _, what := range []string{"", SharedLock.SHA[:3], "shared", "part/guard"} {
+	for _, what := range []string{"", SharedLock.SHA[:3], "shared", "part/eval_check"} {
 		if found := Find(what); len(found) > 0 {
 			t.Errorf("%q finds %s", what, found[0].Name)
 		}

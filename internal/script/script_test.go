@@ -48,13 +48,13 @@ func TestEachFragmentIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var texts strings.Builder
-	texts.WriteString(guard)
+	texts.WriteString(evalCheck)
 	for _, f := range All() {
 		texts.WriteString(f.Source)
 	}
 	for _, name := range names {
 		text := expand(parts + strings.TrimSuffix(name.Name(), ".lua"))
-		if name.Name() != "guard.lua" && !strings.Contains(texts.String(), text) {
+		if name.Name() != "eval_check.lua" && !strings.Contains(texts.String(), text) {
 			t.Errorf("no script includes part/%s", name.Name())
 		}
 		if begins := "-- " + strings.TrimSuffix(name.Name(), ".lua") + ": "; !strings.HasPrefix(text, begins) {

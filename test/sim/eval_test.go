@@ -47,7 +47,7 @@ func twoTurns(s stage) hold {
 	next := s.waits(p0, "n")
 	id, _ := s.Do("GET", sim.Prefix+"n").(string)
 	s.on(func(step sim.Step, f *sim.Fate) {
-		if step.Kind == "guarded" && step.N == 0 {
+		if step.Kind == "eval" && step.N == 0 {
 			f.Again = time.Second
 		}
 	})
@@ -94,7 +94,7 @@ func TestEvalFrozen(t *testing.T) {
 		sent := 0
 		s.on(func(step sim.Step, f *sim.Fate) {
 			switch {
-			case step.Kind == "guarded" && step.Process == 0:
+			case step.Kind == "eval" && step.Process == 0:
 				f.Out = 10 * time.Second
 				sent++
 			case step.Process == 0 && step.Kind == "renew":

@@ -20,7 +20,7 @@ var (
 		"shared_lock", "shared_unlock", "shared_renew", "multi_lock",
 	}
 	someFate = []string{ // these are rare
-		"revoke", "steal", "adopt", "election_leader", "election_announce", "once_begin", "once_end", "once_inspect", "guarded",
+		"revoke", "steal", "adopt", "election_leader", "election_announce", "once_begin", "once_end", "once_inspect", "eval",
 		"quorum_lock", "quorum_unlock", "quorum_renew", "quorum_raise",
 	}
 	pushes     = []string{"grant", "head", "recall"}

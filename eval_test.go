@@ -1,4 +1,4 @@
-package guarded
+package holdfast
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 )
 
 // A program that writes a script for each call does not fill its own memory.
-func TestGuardedScriptsAreBounded(t *testing.T) {
-	var g Scripts
-	for i := range 10 * maxGuarded {
+func TestEvalScriptsAreBounded(t *testing.T) {
+	var e evalScripts
+	for i := range 10 * maxEvalScripts {
 		source := fmt.Sprintf("return %d", i)
-		if got, again := g.Of(source), g.Of(source); got != again || !strings.HasSuffix(got.Source, source) {
+		if got, again := e.of(source), e.of(source); got != again || !strings.HasSuffix(got.Source, source) {
 			t.Fatalf("script %d: got %q, then %q", i, got.Source, again.Source)
 		}
-		if n := len(g.known); n > maxGuarded {
-			t.Fatalf("%d scripts are remembered, want %d at most", n, maxGuarded)
+		if n := len(e.known); n > maxEvalScripts {
+			t.Fatalf("%d scripts are remembered, want %d at most", n, maxEvalScripts)
 		}
 	}
 	for i := range 64 {
-		g.Of(strings.Repeat("-", maxGuardedSize/16) + fmt.Sprint(i))
-		if g.size > maxGuardedSize {
-			t.Fatalf("sources of %d bytes are remembered, want %d at most", g.size, maxGuardedSize)
+		e.of(strings.Repeat("-", maxEvalSize/16) + fmt.Sprint(i))
+		if e.size > maxEvalSize {
+			t.Fatalf("sources of %d bytes are remembered, want %d at most", e.size, maxEvalSize)
 		}
 	}
 }
 
-// What the guard cannot protect is refused.
-func TestCheck(t *testing.T) {
+// A script that the check in Redis cannot protect is refused.
+func TestCheckEval(t *testing.T) {
 	own, err := keyspace.KeysOf("", "{n}lock")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		{"return 1", keyspace.Reserved + "x", false, true},
 		{"return 1", "elsewhere", true, true},
 	} {
-		err := Check(test.source, own, []string{test.key}, test.sharded)
+		err := checkEval(test.source, own, []string{test.key}, test.sharded)
 		if got := err != nil; got != test.refused {
 			t.Errorf("%q with the key %q: got %v, want refused %v", test.source, test.key, err, test.refused)
 		}

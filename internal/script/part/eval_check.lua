@@ -1,4 +1,4 @@
--- guard: stands before a script of the user, so that it runs only for a holder that may write.
+-- eval_check: stands before a script of the user, so that it runs only for a holder that may write.
 -- What follows sees no local of it, and KEYS and ARGV of its own are gone by then. On its way into
 -- Redis it is one line, so that line numbers are the user's.
 -- KEYS lock written, then the user's

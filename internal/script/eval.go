@@ -6,14 +6,14 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// guard is part/guard.lua in one line, with a space behind it.
-var guard = oneLine(expand("part/guard"))
+// evalCheck is part/eval_check.lua in one line, with a space behind it.
+var evalCheck = oneLine(expand("part/eval_check"))
 
-// Guarded is a script of the user behind the guard. The user's text is the
+// Checked is a script of the user behind the check of Lease.Eval. The user's text is the
 // rest of the chunk, not the body of a function or a text to compile: each
 // chunk is a chunk here, too, with the same lines, and nothing it holds can
-// come before the guard.
-func Guarded(source string) *driver.Script { return driver.NewScript("guarded", guard+source) }
+// come before the check.
+func Checked(source string) *driver.Script { return driver.NewScript("eval", evalCheck+source) }
 
 // oneLine joins the lines of a Lua text whose comments fill lines.
 func oneLine(text string) string {
