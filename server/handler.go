@@ -21,7 +21,7 @@ import (
 // API is the http.Handler of the API. Make it with [Handler], and close it.
 type API struct {
 	router
-	guard   guard
+	origins origins
 	store   *outage.Watch
 	streams *stream.Streams
 	waiting *limit.Gate     // requests for a lease, which may wait; their own limit, so that they keep no renewal out
@@ -58,8 +58,8 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	}, life.Done())
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Diagnose, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
-		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress"), limit.NewGate(v.MaxStreams, "open pages")},
-		guard:  guard{v.Tokens != nil, v.Hosts, true, http.NewCrossOriginProtection()}, store: store, life: life, close: end,
+		router:  router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress"), limit.NewGate(v.MaxStreams, "open pages")},
+		origins: origins{v.Tokens != nil, v.Hosts, true, http.NewCrossOriginProtection()}, store: store, life: life, close: end,
 		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: lease.Limits{DefaultTTL: v.DefaultTTL, MaxTTL: v.MaxTTL, MaxWait: v.MaxStream}, Grace: v.Grace},
 		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),
 	}
@@ -72,7 +72,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	refused := a.guard.check(r)
+	refused := a.origins.check(r)
 	r, known := a.identify(r)
 	leave, err := limit.Enter(r, known && refused == nil)
 	if err != nil {

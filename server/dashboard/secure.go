@@ -9,7 +9,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // secure sets the headers that protect browsers, and refuses what another site sends.
 func secure(next http.Handler) http.Handler {
-	guarded := http.NewCrossOriginProtection().Handler(next)
+	protected := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -19,7 +19,7 @@ func secure(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		guarded.ServeHTTP(w, r)
+		protected.ServeHTTP(w, r)
 	})
 }
 

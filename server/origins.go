@@ -9,8 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// guard refuses requests that web pages of other sites send.
-type guard struct {
+// origins are the hosts and pages that a request may come from. It refuses requests that web pages
+// of other sites send.
+type origins struct {
 	anyHost bool     // the host name is not checked
 	hosts   []string // more names of this host, in lower case
 	links   bool     // a link of another page may lead here
@@ -21,9 +22,9 @@ type guard struct {
 // site sent. It is for handlers that need no token, such as profiles on loopback. Otherwise a web page
 // could give its own name the address of this host, and read the answers.
 func OnlyLocal(next http.Handler) http.Handler {
-	g := &guard{cross: http.NewCrossOriginProtection()}
+	o := &origins{cross: http.NewCrossOriginProtection()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := g.check(r); err != nil {
+		if err := o.check(r); err != nil {
 			reply.Error(w, err)
 			return
 		}
@@ -31,13 +32,13 @@ func OnlyLocal(next http.Handler) http.Handler {
 	})
 }
 
-func (g *guard) check(r *http.Request) error {
-	if err := g.checkHost(r); err != nil {
+func (o *origins) check(r *http.Request) error {
+	if err := o.checkHost(r); err != nil {
 		return err
 	}
-	err := g.cross.Check(r)
+	err := o.cross.Check(r)
 	site := r.Header.Get("Sec-Fetch-Site")
-	other, link := site == "cross-site" || site == "same-site", g.links && isLink(r)
+	other, link := site == "cross-site" || site == "same-site", o.links && isLink(r)
 	if err == nil && other && !link {
 		return reply.NewProblem("cross-origin", "a web page of another site sent this request: Sec-Fetch-Site is %s", site)
 	}
@@ -54,13 +55,13 @@ func isLink(r *http.Request) bool {
 
 // checkHost refuses unknown host names. Otherwise a web page could give its own name our address,
 // and would be of the same origin.
-func (g *guard) checkHost(r *http.Request) error {
+func (o *origins) checkHost(r *http.Request) error {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
-	if g.anyHost || host == "localhost" || net.ParseIP(host) != nil || slices.Contains(g.hosts, host) {
+	if o.anyHost || host == "localhost" || net.ParseIP(host) != nil || slices.Contains(o.hosts, host) {
 		return nil
 	}
 	return reply.NewProblem("host", "without tokens this server accepts only an IP address or localhost as Host, not %.100q", r.Host)
