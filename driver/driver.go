@@ -1,7 +1,10 @@
 // Package driver has what a driver implements: a [Store] connects holdfast to one Redis
 // or Valkey deployment through a client library. Programs that use holdfast open a Store
 // with a ready driver, such as rueidisstore or goredisstore, and give it to holdfast.New.
-// Package drivertest tests a driver.
+//
+// For drivers, [UnknownScript] and [Redirected] read errors of the server, [Channels]
+// does most of Subscribe, and [ScanPage] reads a page of keys. Package drivertest tests a
+// driver. docs/drivers.md shows how to write one.
 package driver
 
 import (
@@ -73,6 +76,8 @@ type Store interface {
 	// If Sharded returns true, Subscribe sends SSUBSCRIBE to the master of the channel's
 	// slot. That slot is computed as that of a key, from the hash tag in the channel's
 	// name. If the slot moves, the subscription ends.
+	//
+	// [Channels] does all of this but connect, send and read.
 	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
 
 	// Scan sends SCAN to every master until all pages are read, and yields the keys that
@@ -134,9 +139,3 @@ func NewScript(name, source string) *Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
 	return &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
 }
-
-// ServerError is the text of an error reply of the server. An example is "NOPERM User
-// app has no permissions to run the 'evalsha' command".
-type ServerError string
-
-func (e ServerError) Error() string { return string(e) }

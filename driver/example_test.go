@@ -2,10 +2,8 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
 )
@@ -35,7 +33,7 @@ type Store struct {
 
 func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := s.send(ctx, "EVALSHA", call.Script.SHA, call)
-	if refused, ok := errors.AsType[driver.ServerError](err); ok && strings.HasPrefix(string(refused), "NOSCRIPT") {
+	if driver.UnknownScript(err) {
 		reply, err = s.send(ctx, "EVAL", call.Script.Source, call)
 	}
 	return reply, err

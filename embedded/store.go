@@ -15,7 +15,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/refused"
 )
 
 // ErrClosed is the error of every method after Close.
@@ -93,7 +92,7 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 		return nil, err
 	}
 	reply, err := s.eval("EVALSHA", call.Script.SHA, call)
-	if refused.UnknownScript(err) {
+	if driver.UnknownScript(err) {
 		reply, err = s.eval("EVAL", call.Script.Source, call)
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -26,7 +25,7 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 
 func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := s.run(ctx, bySHA(ctx, call))
-	if refused.UnknownScript(err) {
+	if driver.UnknownScript(err) {
 		reply, err = s.run(ctx, bySource(ctx, call))
 	}
 	return reply, err
@@ -129,7 +128,7 @@ func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []dri
 	var unknown []int
 	var again []driver.Call
 	for i, result := range results {
-		if refused.UnknownScript(result.Err) {
+		if driver.UnknownScript(result.Err) {
 			unknown = append(unknown, i)
 			again = append(again, calls[i])
 		}
@@ -204,7 +203,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 	}
 	a := evalWaitOn(ctx, node, false, calls, replicas, timeout)
 	for _, result := range a.results { // a slot that moves, or has moved
-		addr, asking, ok := refused.Redirected(result.Err)
+		addr, asking, ok := driver.Redirected(result.Err)
 		if !ok {
 			continue
 		}
@@ -238,7 +237,7 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Ca
 	}
 	a := pipelineWait(ctx, node, asking, bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
-		if refused.UnknownScript(result.Err) {
+		if driver.UnknownScript(result.Err) {
 			return pipelineWait(ctx, node, asking, bySource, calls, replicas, timeout)
 		}
 	}

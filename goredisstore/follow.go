@@ -5,7 +5,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/internal/channels"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -44,7 +44,7 @@ func (f *follower) follow(master string) {
 	if same {
 		return
 	}
-	f.store.pool.End(func(conn channels.Conn) bool {
+	f.store.channels.End(func(conn driver.ChannelConn) bool {
 		peer := conn.(*wire).socket.peer()
 		return peer != "" && peer != master
 	})

@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/channels"
-	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -24,7 +22,7 @@ type Store struct {
 	punctual bool         // the client obeys deadlines
 	once     bool         // no call is sent again that may have run; set by Open
 
-	pool channels.Pool // the subscriptions
+	channels driver.Channels // the subscriptions
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -99,7 +97,7 @@ func New(client Client) *Store {
 // Close ends the subscriptions, and the client if [Open] made it. Further calls
 // do nothing.
 func (s *Store) Close() error {
-	first := s.pool.Close() // its connections are no part of the client
+	first := s.channels.Close() // its connections are no part of the client
 	if s.end != nil && first {
 		return s.end()
 	}
@@ -131,13 +129,13 @@ func (s *Store) Subscribe(ctx context.Context, channel string, message func(payl
 }
 
 // listen makes one try.
-func (s *Store) listen(ctx context.Context, node redis.Options, channel string, message func(string)) (*channels.Subscription, error) {
+func (s *Store) listen(ctx context.Context, node redis.Options, channel string, message func(string)) (driver.Subscription, error) {
 	server := ""
 	if s.Sharded() {
 		server = node.Addr
 	}
-	dial := func(link *channels.Link) channels.Conn { return newWire(node, s.Sharded(), link) }
-	return s.pool.Subscribe(ctx, server, dial, channel, message)
+	dial := func(receiver *driver.Receiver) driver.ChannelConn { return newWire(node, s.Sharded(), receiver) }
+	return s.channels.Subscribe(ctx, server, dial, channel, message)
 }
 
 // home returns the client options for the server where a channel lives, without those that a
@@ -163,7 +161,7 @@ func (s *Store) home(ctx context.Context, channel string) (redis.Options, error)
 // moved returns the address in a MOVED error, or "". If the address has no host, the host is
 // that of from, which sent the error.
 func moved(err error, from string) string {
-	addr, asking, ok := refused.Redirected(err)
+	addr, asking, ok := driver.Redirected(err)
 	if !ok || asking {
 		return ""
 	}

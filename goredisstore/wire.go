@@ -6,17 +6,17 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/internal/channels"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
 // wire is a connection in subscribed state.
 type wire struct {
-	link    *channels.Link
-	sharded bool
-	socket  *socket
-	client  *redis.Client // says hello on the socket, and does nothing else
-	pubsub  *redis.PubSub
+	receiver *driver.Receiver
+	sharded  bool
+	socket   *socket
+	client   *redis.Client // says hello on the socket, and does nothing else
+	pubsub   *redis.PubSub
 
 	mu      sync.Mutex // guards the rest
 	queue   []request  // not written yet
@@ -33,14 +33,14 @@ type request struct {
 }
 
 // newWire prepares a connection, which the first request makes.
-func newWire(node redis.Options, sharded bool, link *channels.Link) *wire {
+func newWire(node redis.Options, sharded bool, receiver *driver.Receiver) *wire {
 	conn := &socket{dial: node.Dialer}
 	node.Dialer = conn.open
 	client := redis.NewClient(&node)
-	return &wire{link: link, sharded: sharded, socket: conn, client: client, pubsub: client.Subscribe(context.Background())}
+	return &wire{receiver: receiver, sharded: sharded, socket: conn, client: client, pubsub: client.Subscribe(context.Background())}
 }
 
-// Request is of channels.Conn. A subscription that is sent again changes nothing and is
+// Request is of driver.ChannelConn. A subscription that is sent again changes nothing and is
 // answered again, in both protocols, and needs no right to PING.
 func (w *wire) Request(channel string, end bool, answered func(error)) {
 	w.mu.Lock()
@@ -109,7 +109,7 @@ func (w *wire) read() {
 		}
 		switch got := got.(type) {
 		case *redis.Message:
-			w.link.Message(got.Channel, got.Payload)
+			w.receiver.Message(got.Channel, got.Payload)
 		case *redis.Subscription:
 			if !w.expects(got) {
 				w.broken(errors.New("goredisstore: the server sent an answer without a request"))
@@ -122,10 +122,10 @@ func (w *wire) read() {
 // expects reports whether an answer is the next one to come, or unasked as it may be.
 func (w *wire) expects(got *redis.Subscription) bool {
 	if got.Kind == "subscribe" || got.Kind == "ssubscribe" {
-		w.link.Confirmed(got.Channel)
+		w.receiver.Confirmed(got.Channel)
 		return w.answered(func(r request) bool { return !r.end && r.channel == got.Channel }, nil)
 	}
-	w.link.Ended(got.Channel)
+	w.receiver.Ended(got.Channel)
 	w.answered(func(r request) bool { return r.end && r.channel == got.Channel }, nil)
 	return true
 }
@@ -148,7 +148,7 @@ func (w *wire) answered(fits func(request) bool, err error) bool {
 
 // broken is the end of it.
 func (w *wire) broken(err error) {
-	w.link.Broken(err)
+	w.receiver.Broken(err)
 	w.mu.Lock()
 	left := slices.Concat(w.sent, w.queue)
 	w.err, w.sent, w.queue = err, nil, nil

@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/rueidis"
 )
 
 // Eval runs one script. See [driver.Store].
 func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
-	if refused.UnknownScript(err) {
+	if driver.UnknownScript(err) {
 		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
 	}
 	return reply, err
@@ -51,7 +50,7 @@ func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []dri
 	var unknown []int
 	for i, reply := range s.client.DoMulti(ctx, commands...) {
 		results[i].Reply, results[i].Err = decode(reply)
-		if refused.UnknownScript(results[i].Err) {
+		if driver.UnknownScript(results[i].Err) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -93,7 +92,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 		return a
 	}
 	for _, result := range a.results { // a slot that moves, or has moved
-		addr, asking, ok := refused.Redirected(result.Err)
+		addr, asking, ok := driver.Redirected(result.Err)
 		if !ok {
 			continue
 		}
@@ -110,7 +109,7 @@ func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool
 	conn, release := node.Dedicate()
 	a := s.pipelineWait(ctx, conn, asking, s.bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
-		if refused.UnknownScript(result.Err) {
+		if driver.UnknownScript(result.Err) {
 			a = s.pipelineWait(ctx, conn, asking, s.bySource, calls, replicas, timeout)
 			break
 		}

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/rueidis"
 )
 
@@ -22,8 +20,8 @@ type Store struct {
 	own    bool // made by Open, closed by Close
 	once   bool // no call is sent again that may have run
 
-	pool  channels.Pool // the subscriptions
-	slots slots         // of a Cluster
+	channels driver.Channels // the subscriptions
+	slots    slots           // of a Cluster
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -91,7 +89,7 @@ func Open(url string, options *Options) (*Store, error) {
 // Close ends the subscriptions, and the client if [Open] made it. Further calls
 // do nothing.
 func (s *Store) Close() error {
-	first := s.pool.Close() // rueidis leaves dedicated connections alone
+	first := s.channels.Close() // rueidis leaves dedicated connections alone
 	if s.own && first {
 		s.client.Close()
 	}
@@ -126,14 +124,16 @@ func (s *Store) Subscribe(ctx context.Context, channel string, message func(payl
 }
 
 // listen makes one try.
-func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, channel string, message func(string)) (*channels.Subscription, error) {
-	dial := func(link *channels.Link) channels.Conn { return &wire{link: link, sharded: s.Sharded(), node: node} }
-	return s.pool.Subscribe(ctx, server, dial, channel, message)
+func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, channel string, message func(string)) (driver.Subscription, error) {
+	dial := func(receiver *driver.Receiver) driver.ChannelConn {
+		return &wire{receiver: receiver, sharded: s.Sharded(), node: node}
+	}
+	return s.channels.Subscribe(ctx, server, dial, channel, message)
 }
 
 // moved returns the node that a MOVED error names, if we know it.
 func (s *Store) moved(err error) (rueidis.Client, string) {
-	addr, asking, ok := refused.Redirected(err)
+	addr, asking, ok := driver.Redirected(err)
 	if !ok || asking {
 		return nil, ""
 	}
@@ -178,7 +178,7 @@ func (s *Store) master() (client rueidis.Client, addr string) {
 
 // follow ends a subscription when Sentinel has made another server the master. The connection
 // to a frozen master does not end by itself, and nobody publishes there any more.
-func (s *Store) follow(sub *channels.Subscription, addr string) {
+func (s *Store) follow(sub driver.Subscription, addr string) {
 	look := time.NewTicker(checkEvery)
 	defer look.Stop()
 	for {

@@ -6,28 +6,27 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
 // wire is a connection in subscribed state.
 type wire struct {
-	link    *channels.Link
-	sharded bool
-	node    rueidis.Client
+	receiver *driver.Receiver
+	sharded  bool
+	node     rueidis.Client
 
 	mu     sync.Mutex // guards the rest
 	conn   rueidis.DedicatedClient
 	closed bool
 }
 
-// Request is of channels.Conn. rueidis dials without looking at a context, and waits
+// Request is of driver.ChannelConn. rueidis dials without looking at a context, and waits
 // for the answer, so a goroutine does it.
 func (w *wire) Request(channel string, end bool, answered func(error)) {
 	go func() {
 		err := w.request(channel, end)
 		if _, refused := errors.AsType[driver.ServerError](err); err != nil && !refused {
-			w.link.Broken(err)
+			w.receiver.Broken(err)
 		}
 		answered(err)
 	}()
@@ -67,20 +66,20 @@ func (w *wire) open() rueidis.DedicatedClient {
 	}
 	w.conn, _ = w.node.Dedicate() // given back by Close
 	broken := w.conn.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { w.link.Message(m.Channel, m.Message) },
+		OnMessage: func(m rueidis.PubSubMessage) { w.receiver.Message(m.Channel, m.Message) },
 		OnSubscription: func(event rueidis.PubSubSubscription) {
 			switch event.Kind {
 			case "subscribe", "ssubscribe":
-				w.link.Confirmed(event.Channel)
+				w.receiver.Confirmed(event.Channel)
 			case "unsubscribe", "sunsubscribe": // by the server also unasked: the slot has moved away
-				w.link.Ended(event.Channel)
+				w.receiver.Ended(event.Channel)
 			}
 		},
 	})
 	go func() {
 		for range broken { // closed, after an error or none, when nothing more will arrive
 		}
-		w.link.Broken(errors.New("rueidisstore: the connection ended"))
+		w.receiver.Broken(errors.New("rueidisstore: the connection ended"))
 	}()
 	return w.conn
 }

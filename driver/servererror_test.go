@@ -1,4 +1,4 @@
-package refused_test
+package driver_test
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/refused"
 )
 
 func TestRedirected(t *testing.T) {
@@ -23,7 +22,7 @@ func TestRedirected(t *testing.T) {
 		{driver.ServerError("MOVED to another place"), "", false, false},
 		{driver.ServerError("TRYAGAIN Multiple keys"), "", false, false},
 	} {
-		addr, asking, ok := refused.Redirected(c.err)
+		addr, asking, ok := driver.Redirected(c.err)
 		if addr != c.addr || asking != c.asking || ok != c.ok {
 			t.Errorf("Redirected(%v): got %q, %v, %v, want %q, %v, %v", c.err, addr, asking, ok, c.addr, c.asking, c.ok)
 		}
@@ -36,7 +35,7 @@ func TestUnknownScript(t *testing.T) {
 		driver.ServerError("ERR unknown command"):                           false,
 		errors.New("NOSCRIPT"):                                              false,
 	} {
-		if got := refused.UnknownScript(err); got != want {
+		if got := driver.UnknownScript(err); got != want {
 			t.Errorf("UnknownScript(%v): got %v, want %v", err, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package channels_test
+package driver_test
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/channels"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // conn is a connection whose server does what the test says.
 type conn struct {
-	link *channels.Link
+	receiver *driver.Receiver
 
 	mu       sync.Mutex // guards the rest
 	requests []request
@@ -78,9 +78,9 @@ func (c *conn) answer(t *testing.T, channel string, end bool, refused error) {
 	switch {
 	case refused != nil:
 	case end:
-		c.link.Ended(channel)
+		c.receiver.Ended(channel)
 	default:
-		c.link.Confirmed(channel)
+		c.receiver.Confirmed(channel)
 	}
 	r.answered(refused)
 	synctest.Wait()
@@ -88,7 +88,7 @@ func (c *conn) answer(t *testing.T, channel string, end bool, refused error) {
 
 // drop ends the connection, as a driver would.
 func (c *conn) drop(err error) {
-	c.link.Broken(err)
+	c.receiver.Broken(err)
 	for _, r := range c.take(math.MaxInt) {
 		r.answered(err)
 	}
@@ -101,9 +101,9 @@ func sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-// world is a pool and what it dialled.
+// world is Channels and what they dialled.
 type world struct {
-	pool channels.Pool
+	channels driver.Channels
 
 	mu      sync.Mutex // guards dialled
 	dialled []*conn
@@ -115,8 +115,8 @@ func (w *world) conns() []*conn {
 	return w.dialled
 }
 
-func (w *world) dial(link *channels.Link) channels.Conn {
-	c := &conn{link: link}
+func (w *world) dial(receiver *driver.Receiver) driver.ChannelConn {
+	c := &conn{receiver: receiver}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dialled = append(w.dialled, c)
@@ -127,7 +127,7 @@ func (w *world) dial(link *channels.Link) channels.Conn {
 type call struct {
 	cancel context.CancelFunc
 	over   bool
-	sub    *channels.Subscription
+	sub    driver.Subscription
 	err    error
 	got    []string
 }
@@ -136,7 +136,7 @@ func (w *world) ask(server, channel string) *call {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	c := &call{cancel: cancel}
 	go func() {
-		c.sub, c.err = w.pool.Subscribe(ctx, server, w.dial, channel, func(payload string) { c.got = append(c.got, payload) })
+		c.sub, c.err = w.channels.Subscribe(ctx, server, w.dial, channel, func(payload string) { c.got = append(c.got, payload) })
 		c.over = true
 	}()
 	synctest.Wait()
@@ -183,7 +183,7 @@ func run(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		test(t, w)
-		w.pool.Close()
+		w.channels.Close()
 		for _, c := range w.conns() {
 			c.drop(errors.New("closed"))
 		}
@@ -205,8 +205,8 @@ func TestShares(t *testing.T) {
 		w.conns()[0].answer(t, "a", false, nil)
 		w.conns()[0].answer(t, "b", false, nil)
 		w.count(t, 1)
-		w.conns()[0].link.Message("a", "1")
-		w.conns()[0].link.Message("b", "2")
+		w.conns()[0].receiver.Message("a", "1")
+		w.conns()[0].receiver.Message("b", "2")
 		a.heard(t, "1")
 		b.heard(t, "2")
 		w.ask("other", "c")
@@ -214,7 +214,7 @@ func TestShares(t *testing.T) {
 		w.ask("", "d")
 		w.ask("", "e")
 		w.count(t, 4)
-		if w.conns()[3].link == w.conns()[2].link {
+		if w.conns()[3].receiver == w.conns()[2].receiver {
 			t.Error("subscriptions without a server share")
 		}
 		w.conns()[2].answer(t, "d", false, nil)
@@ -229,7 +229,7 @@ func TestSlowListener(t *testing.T) {
 		goOn, got := make(chan struct{}), []string{}
 		var inside atomic.Int32
 		go func() {
-			_, _ = w.pool.Subscribe(context.Background(), "s", w.dial, "slow", func(payload string) {
+			_, _ = w.channels.Subscribe(context.Background(), "s", w.dial, "slow", func(payload string) {
 				if inside.Add(1) > 1 {
 					t.Error("two messages are told at once")
 				}
@@ -242,8 +242,8 @@ func TestSlowListener(t *testing.T) {
 		w.conns()[0].answer(t, "slow", false, nil)
 		quick := w.subscribe(t, 0, "quick")
 		for _, payload := range []string{"1", "2", "3"} {
-			w.conns()[0].link.Message("slow", payload)
-			w.conns()[0].link.Message("quick", payload)
+			w.conns()[0].receiver.Message("slow", payload)
+			w.conns()[0].receiver.Message("quick", payload)
 			if payload == "2" {
 				synctest.Wait()
 			}
@@ -263,15 +263,15 @@ func TestNothingBeforeTheConfirmation(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.subscribe(t, 0, "a")
 		b := w.ask("s", "b")
-		w.conns()[0].link.Message("b", "early")
+		w.conns()[0].receiver.Message("b", "early")
 		w.conns()[0].answer(t, "b", false, nil)
-		w.conns()[0].link.Message("b", "1")
+		w.conns()[0].receiver.Message("b", "1")
 		b.heard(t, "1")
 		again := w.ask("s", "b") // beside the first
 		w.count(t, 2)
-		w.conns()[0].link.Message("b", "2")
+		w.conns()[0].receiver.Message("b", "2")
 		w.conns()[1].answer(t, "b", false, nil)
-		w.conns()[1].link.Message("b", "2")
+		w.conns()[1].receiver.Message("b", "2")
 		b.heard(t, "1", "2")
 		again.heard(t, "2")
 	})
@@ -304,7 +304,7 @@ func TestComesBackWhenAllIsAnswered(t *testing.T) {
 		w.subscribe(t, 1, "b").sub.Close() // the ping is not answered
 		w.conns()[0].answer(t, "b", false, nil)
 		w.subscribe(t, 2, "b").sub.Close() // now the end is not
-		w.conns()[0].link.Message("b", "late")
+		w.conns()[0].receiver.Message("b", "late")
 		w.conns()[0].answer(t, "b", true, nil)
 		w.subscribe(t, 0, "b").heard(t)
 		if !w.conns()[1].closed() || !w.conns()[2].closed() || w.conns()[0].closed() {
@@ -333,13 +333,13 @@ func TestLetsGoWhatIsConfirmedLate(t *testing.T) {
 func TestEndsAlone(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		a, b := w.subscribe(t, 0, "a"), w.subscribe(t, 0, "b")
-		w.conns()[0].link.Ended("b")
+		w.conns()[0].receiver.Ended("b")
 		a.ended(t, false)
 		b.ended(t, true)
 		w.subscribe(t, 0, "b")
 		w.count(t, 1)
-		w.conns()[0].link.Ended("a")
-		w.conns()[0].link.Ended("b")
+		w.conns()[0].receiver.Ended("a")
+		w.conns()[0].receiver.Ended("b")
 		if !w.conns()[0].closed() {
 			t.Error("a connection that nobody uses is open")
 		}
@@ -390,7 +390,7 @@ func TestSilentConnection(t *testing.T) {
 		b := w.ask("s", "b")
 		w.count(t, 1)
 		sleep(time.Second)
-		w.conns()[0].link.Message("a", "a sign of life")
+		w.conns()[0].receiver.Message("a", "a sign of life")
 		sleep(1500 * time.Millisecond)
 		w.count(t, 1)
 		sleep(1500 * time.Millisecond)
@@ -436,7 +436,7 @@ func TestChannelThatIsNotLetGo(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
 				a, b := w.subscribe(t, 0, "a"), w.subscribe(t, 0, "b")
 				b.sub.Close()
-				w.conns()[0].answer(t, "b", true, errors.New(refused))
+				w.conns()[0].answer(t, "b", true, driver.ServerError(refused))
 				a.ended(t, want.ends)
 				next := len(w.conns())
 				if !want.ends {
@@ -453,10 +453,10 @@ func TestChannelThatIsNotLetGo(t *testing.T) {
 }
 
 // After Close nothing is subscribed.
-func TestClose(t *testing.T) {
+func TestChannelsClose(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		a := w.subscribe(t, 0, "a")
-		if !w.pool.Close() || w.pool.Close() {
+		if !w.channels.Close() || w.channels.Close() {
 			t.Error("Close does not report its first call")
 		}
 		a.ended(t, true)
