@@ -1,18 +1,13 @@
 package demo
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,395 +16,212 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
 )
 
 // buyer has connections and a Client of its own.
 type buyer struct {
-	number int
-	sale   *sale
+	name   string
 	store  *rueidisstore.Store
-	lock   *counter // what the locking sends
+	lock   *gate // what the locking sends
 	client *holdfast.Client
 }
 
-// newBuyer connects a buyer. Everything that is done once, such as connecting,
-// subscribing and loading scripts, is done here and not in the sale.
+// unhurried waits longer for an answer than a service would: buyers, shop and server
+// may share one busy machine. The locking has times of its own.
+var unhurried = &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnWriteTimeout = 30 * time.Second }}
+
 func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
-	store, err := connect.OpenStore(ctx, s.URL, unhurried)
+	store, err := connect.OpenStore(ctx, s.url, unhurried)
 	if err != nil {
 		return nil, err
 	}
-	b := &buyer{number: number, sale: s, store: store, lock: &counter{Store: store}}
-	b.client = holdfast.New(b.lock, &holdfast.Options{
-		Prefix: s.Prefix, TTL: saleTTL, Owner: fmt.Sprintf("buyer %d", number), Logger: slog.New(slog.DiscardHandler),
-	})
-	if err := b.warmUp(ctx); err != nil {
-		return nil, errors.Join(err, b.leave())
-	}
+	b := &buyer{name: fmt.Sprintf("buyer %d", number), store: store, lock: &gate{Store: store, sent: &s.sent}}
+	b.client = holdfast.New(b.lock, &holdfast.Options{Prefix: s.prefix, TTL: saleTTL, Owner: b.name, Logger: slog.New(slog.DiscardHandler)})
 	return b, nil
 }
 
-func (b *buyer) leave() error { return errors.Join(b.client.Close(), b.store.Close()) }
-
-func warmUpName(number int) string { return "warm-up:" + strconv.Itoa(number) }
-
-// warmUpTries bounds how often a buyer begins, a second each: all buyers connect at once,
-// which takes a busy machine longer than saleTTL allows.
-const warmUpTries = 20
-
-func (b *buyer) warmUp(ctx context.Context) error {
-	mutex := b.client.Mutex(warmUpName(b.number))
-	lease, err := mutex.Lock(ctx)
-	for try := 0; try < warmUpTries && errors.Is(err, holdfast.ErrUnreachable); try++ {
-		lease, err = mutex.Lock(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // a wait makes the client subscribe
-	defer cancel()
-	if again, err := mutex.Lock(second); err == nil { // the first was lost: a slow machine
-		_ = again.Release()
-	}
-	return harmless(lease.Release())
-}
-
-// harmless drops what a Release says that does not matter to the sale: that the
-// lease was over, or that no answer came yet; it goes on in the background.
-func harmless(err error) error {
-	if errors.Is(err, holdfast.ErrLost) || errors.Is(err, holdfast.ErrUnknown) {
+func (b *buyer) leave() error {
+	if b == nil {
 		return nil
 	}
+	return errors.Join(b.client.Close(), b.store.Close())
+}
+
+// visit is what one buyer saw and did. Times count from the opening.
+type visit struct {
+	Arrived, Entered, Left time.Duration
+
+	Met    bool // another buyer was inside too
+	Bought bool // false: nothing was left, or the till refused
+}
+
+// visitAttempts bounds how often a buyer begins: a busy machine may take longer than saleTTL.
+const visitAttempts = 20
+
+// visit lets the buyer into a shop to buy. pay pays, then asks the lock whether the buyer may still
+// write. If not, nothing was written, and the buyer joins the queue again.
+func (b *buyer) visit(ctx context.Context, s *shop, pay func(lock) error) (*visit, error) {
+	v := &visit{Arrived: time.Since(s.opened)}
+	for range visitAttempts {
+		l, err := b.acquire(ctx, s)
+		if err == nil {
+			err = s.sell(ctx, b.store, l, pay, v)
+			_ = l.Release() // else it ends with its ttl
+		}
+		if !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnreachable) {
+			return v, err
+		}
+	}
+	return nil, fmt.Errorf("%s lost its lease %d times: is the machine overloaded?", b.name, visitAttempts)
+}
+
+// lock is what a buyer has of the lock of a shop: a *holdfast.Lease, or believed.
+type lock interface {
+	Token() int64
+	Err() error // may the buyer still write? Only holdfast knows
+	Release() error
+}
+
+// believed is a lock whose owner does not know when it is over. It is the function that releases it.
+type believed func() error
+
+func (believed) Token() int64           { return 0 }
+func (believed) Err() error             { return nil }
+func (release believed) Release() error { return release() }
+
+// deleting releases setnx and expiring. It returns whose key it deleted, which changes only what is
+// reported.
+var deleting = driver.NewScript("delete", `
+local v = redis.call('GET', KEYS[1])
+if v ~= ARGV[1] and ARGV[2] ~= 'setnx' then return ARGV[1] end
+redis.call('DEL', KEYS[1])
+return v or ARGV[1]`)
+
+// acquire blocks until the buyer may enter, as far as the shop knows.
+func (b *buyer) acquire(ctx context.Context, s *shop) (lock, error) {
+	var take []string
+	ttl := strconv.FormatInt(saleTTL.Milliseconds(), 10)
+	switch s.name {
+	case "none":
+		return believed(func() error { return nil }), nil
+	case "setnx": // the lock of a thousand blog posts: SETNX, EXPIRE, poll, DEL
+		take = []string{"SETNX", b.name}
+	case "expiring": // what the documentation of SET says, and nothing about work that takes longer than the ttl
+		take = []string{"SET", b.name, "NX", "PX", ttl}
+	default:
+		return b.client.Mutex(s.name).Lock(ctx)
+	}
+	for {
+		reply, err := run(ctx, b.lock, connect.AnyCommand, s.key, take...)
+		if err != nil {
+			return nil, err
+		}
+		if reply == "OK" || reply == "1" {
+			break
+		}
+		cli.Sleep(ctx, pollInterval)
+	}
+	if s.name == "setnx" { // PEXPIRE, because the ttl is below a second; after a crash before it the key stays for ever
+		if _, err := run(ctx, b.lock, connect.AnyCommand, s.key, "PEXPIRE", ttl); err != nil {
+			return nil, err
+		}
+	}
+	return believed(func() error {
+		owner, err := run(context.WithoutCancel(ctx), b.lock, deleting, s.key, b.name, s.name)
+		if err == nil && owner != b.name {
+			s.foreign.Add(1)
+		}
+		return err
+	}), nil
+}
+
+// gate is a Store that counts what goes through it. While it is frozen, nothing does, as if the
+// process were frozen.
+type gate struct {
+	driver.Store
+	sent   *atomic.Int64
+	frozen sync.RWMutex
+}
+
+func (g *gate) pass(n int) {
+	g.frozen.RLock()
+	defer g.frozen.RUnlock()
+	g.sent.Add(int64(n))
+}
+
+func (g *gate) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	g.pass(1)
+	return g.Store.Eval(ctx, call)
+}
+
+func (g *gate) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	g.pass(len(calls))
+	return g.Store.EvalAll(ctx, calls)
+}
+
+// shop sells in one way. Its stock is in a hash beside the key of its lock.
+type shop struct {
+	name   string
+	stock  int
+	gap    time.Duration // between the arrivals of two buyers
+	checks bool          // the till checks the token
+
+	key              string
+	opened           time.Time
+	inside, payments atomic.Int64
+	foreign          atomic.Int64 // locks that another buyer than their owner deleted
+}
+
+const stockKey = ":stock"
+
+// open sets out the stock.
+func (s *shop) open(ctx context.Context, of *sale) error {
+	s.key, s.opened = of.prefix+s.name, time.Now()
+	of.keys = append(append(of.keys, s.key+stockKey), connect.KeysBeside(s.key)...)
+	of.sent.Store(0)
+	_, err := run(ctx, of.store, connect.AnyCommand, s.key+stockKey, "HSET", "stock", strconv.Itoa(s.stock))
 	return err
 }
 
-// attempts tries again what ended with a lost lease.
-func (b *buyer) attempts(try func() error) error {
-	for range visitAttempts {
-		if err := try(); !errors.Is(err, holdfast.ErrLost) {
-			return err
-		}
-	}
-	return fmt.Errorf("buyer %d lost its lease %d times: is the machine overloaded?", b.number, visitAttempts)
-}
-
-// visit lets the buyer arrive in its turn after the opening, and buy.
-func (b *buyer) visit(ctx context.Context, way way, opening time.Time) (*visit, error) {
-	if err := pause(ctx, time.Until(opening.Add(time.Duration(b.number)*arrivalGap))); err != nil {
-		return nil, err
-	}
-	b.lock.sent.Store(0)
-	v := &visit{Arrived: time.Since(opening)}
-	return v, b.attempts(func() error {
-		may, release, err := way.lock(ctx, b, b.sale.key(way.name, "lock"))
-		if err != nil {
-			return err
-		}
-		err = b.shopping(ctx, way.name, opening, may, v)
-		foreign, releaseErr := release(context.WithoutCancel(ctx))
-		v.Foreign, v.Commands = v.Foreign || foreign, b.lock.sent.Load()
-		return errors.Join(err, releaseErr) // after a loss nothing was written: join the queue again
-	})
-}
-
-// shopping is what the lock is there to protect: read, pay, write. Redis could
-// do this in one atomic step; a shop whose payment is somewhere else could not.
-func (b *buyer) shopping(ctx context.Context, way string, opening time.Time, may func() error, v *visit) error {
-	goods, inside, stockKey := commands{store: b.store}, b.sale.key(way, "inside"), b.sale.key(way, "stock")
-	present := goods.integer(ctx, "INCR", inside)
-	if goods.err != nil {
-		return goods.err
-	}
-	v.Entered = time.Since(opening)
-	stock := goods.integer(ctx, "GET", stockKey)
-	var err error
-	if goods.err == nil && stock > 0 {
-		turn := goods.integer(ctx, "INCR", b.sale.key(way, "payments"))
-		if err = cmp.Or(pause(ctx, b.sale.payment(turn-1)), may()); err == nil {
-			goods.do(ctx, "SET", stockKey, strconv.Itoa(stock-1))
-			v.Bought = goods.err == nil
-			goods.do(ctx, "RPUSH", b.sale.key(way, "sales"), strconv.Itoa(b.number))
-		}
-	}
-	v.Left = time.Since(opening)
-	leaving := commands{store: b.store}
-	others := leaving.integer(context.WithoutCancel(ctx), "DECR", inside)
-	v.Met = v.Met || present > 1 || others > 0
-	return errors.Join(err, goods.err, leaving.err)
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	if cli.Sleep(ctx, d) {
-		return nil
-	}
-	return context.Cause(ctx)
-}
-
-// way is one of the ways to let one buyer in at a time: lock blocks until b may enter, as far as this
-// way knows. may is asked before the sale is written: may we still? Only holdfast knows.
-type way struct {
-	name string
-	lock func(ctx context.Context, b *buyer, key string) (may func() error, release release, err error)
-}
-
-// release gives the lock back. foreign: what it deleted was another buyer's.
-type release func(ctx context.Context) (foreign bool, err error)
-
-var ways = []way{
-	{"none", func(context.Context, *buyer, string) (func() error, release, error) {
-		return believe, func(context.Context) (bool, error) { return false, nil }, nil
-	}},
-	{"setnx", lockSetNX},
-	{"expiring", lockExpiring},
-	{"holdfast", func(ctx context.Context, b *buyer, key string) (func() error, release, error) {
-		lease, err := b.client.Mutex(key[len(b.sale.Prefix):]).Lock(ctx) // the Client puts the prefix before the name
-		if err != nil {
-			return nil, nil, err
-		}
-		return lease.Err, func(context.Context) (bool, error) { return false, harmless(lease.Release()) }, nil
-	}},
-}
-
-func believe() error { return nil }
-
-var ttlText = strconv.FormatInt(saleTTL.Milliseconds(), 10)
-
-// lockSetNX is the lock of a thousand blog posts: SETNX, EXPIRE, poll, DEL.
-// (PEXPIRE, because the ttl of the demo is below a second.) A crash between the first two
-// commands would leave the key for ever; that is not played here. The DEL returns whose
-// key it was. That changes only what is reported.
-func lockSetNX(ctx context.Context, b *buyer, key string) (func() error, release, error) {
-	const deleteAny = `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`
-	c, me := commands{store: b.lock}, strconv.Itoa(b.number)
-	c.pollUntil(ctx, "1", "SETNX", key, me)
-	c.do(ctx, "PEXPIRE", key, ttlText)
-	return believe, func(ctx context.Context) (bool, error) {
-		owner := c.eval(ctx, driver.NewScript("delete-any", deleteAny), key)
-		return owner != "" && owner != me, c.err
-	}, c.err
-}
-
-// lockExpiring does what the documentation of SET says, and nothing about work
-// that takes longer than the ttl.
-func lockExpiring(ctx context.Context, b *buyer, key string) (func() error, release, error) {
-	const deleteOwn = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
-	c, me := commands{store: b.lock}, strconv.Itoa(b.number)
-	c.pollUntil(ctx, "OK", "SET", key, me, "NX", "PX", ttlText)
-	return believe, func(ctx context.Context) (bool, error) {
-		c.eval(ctx, driver.NewScript("delete-own", deleteOwn), key, me)
-		return false, c.err
-	}, c.err
-}
-
-// commands sends single commands to a server, up to the first error.
-type commands struct {
-	store driver.Store
-	err   error
-}
-
-func (c *commands) eval(ctx context.Context, script *driver.Script, key string, args ...string) string {
-	if c.err != nil {
-		return ""
-	}
-	reply, err := c.store.Eval(ctx, driver.Call{Script: script, Keys: []string{key}, Args: args})
-	if c.err = err; len(reply) == 1 {
-		return reply[0]
-	}
-	return ""
-}
-
-func (c *commands) do(ctx context.Context, command, key string, args ...string) string {
-	return c.eval(ctx, connect.AnyCommand, key, append([]string{command}, args...)...)
-}
-
-func (c *commands) integer(ctx context.Context, command, key string, args ...string) int {
-	return c.number(c.do(ctx, command, key, args...))
-}
-
-func (c *commands) number(reply string) (n int) {
-	if c.err == nil {
-		n, c.err = strconv.Atoi(reply)
-	}
-	return n
-}
-
-// pollUntil repeats a command until the reply is want.
-func (c *commands) pollUntil(ctx context.Context, want, command, key string, args ...string) {
-	for c.do(ctx, command, key, args...) != want && c.err == nil {
-		c.err = pause(ctx, pollInterval)
-	}
-}
-
-// counter is a Store that counts what goes through it.
-type counter struct {
-	driver.Store
-	sent atomic.Int64
-}
-
-func (c *counter) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	c.sent.Add(1)
-	return c.Store.Eval(ctx, call)
-}
-
-func (c *counter) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	c.sent.Add(int64(len(calls)))
-	return c.Store.EvalAll(ctx, calls)
-}
-
-func (c *counter) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
-	c.sent.Add(1)
-	return c.Store.Subscribe(ctx, channel, message)
-}
-
-// The way "frozen" shows what no lock can prevent: a holder is frozen between its last check
-// of the lease and its write, for longer than the ttl. The next buyer buys the only piece.
-// Then the first one goes on, and writes. It is played twice: with a till that accepts each
-// write, and with one that checks the token.
-//
-// till is one key of the shop that notes a sale. It refuses a token that is older than the
-// newest it has seen, and remembers it, before anything is read. The till that does not
-// check is given 0 by all.
+// till returns the stock, or writes it after a sale. It refuses a token that is older than the newest
+// it has seen, and remembers it, before anything is read. All tokens are 0 in a shop that does not
+// check them.
 var till = driver.NewScript("till", `
 local newest = redis.call('HGET', KEYS[1], 'token') or '0'
 if tonumber(ARGV[1]) < tonumber(newest) then
   return redis.error_reply('STALE token ' .. ARGV[1] .. ' after ' .. newest)
 end
 redis.call('HSET', KEYS[1], 'token', ARGV[1])
-if ARGV[2] then
-  redis.call('HSET', KEYS[1], 'stock', ARGV[2])
-  redis.call('HINCRBY', KEYS[1], 'sold', 1)
-end
+if ARGV[2] then redis.call('HSET', KEYS[1], 'stock', ARGV[2]) end
 return redis.call('HGET', KEYS[1], 'stock')`)
 
-const frozenWay = "frozen"
-
-// begin locks, reads the stock, and checks the lease for the last time. It returns the
-// function that finishes the purchase, which does not check the lease again.
-func (b *buyer) begin(ctx context.Context, checked bool) (finish func(context.Context) (bought bool, err error), err error) {
-	err = b.attempts(func() error {
-		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
-		if err != nil {
-			return err
+// sell is what the lock is there to protect: read the stock, pay, write the stock. Redis could do
+// this in one atomic step; a shop whose payment is somewhere else could not.
+func (s *shop) sell(ctx context.Context, store driver.Store, l lock, pay func(lock) error, v *visit) error {
+	token := "0"
+	if s.checks {
+		token = strconv.FormatInt(l.Token(), 10)
+	}
+	v.Met = s.inside.Add(1) > 1 || v.Met
+	v.Entered = time.Since(s.opened)
+	stock, err := run(ctx, store, till, s.key+stockKey, token)
+	if left, _ := strconv.Atoi(stock); left > 0 {
+		if err = pay(l); err == nil {
+			_, err = run(ctx, store, till, s.key+stockKey, token, strconv.Itoa(left-1))
+			v.Bought = err == nil
 		}
-		goods, key, token := commands{store: b.store}, b.sale.tillKey(checked), "0"
-		if checked {
-			token = strconv.FormatInt(lease.Token(), 10)
-		}
-		left := goods.number(goods.eval(ctx, till, key, token))
-		finish = func(ctx context.Context) (bool, error) {
-			if left > 0 {
-				goods.eval(ctx, till, key, token, strconv.Itoa(left-1))
-			}
-			bought := left > 0 && goods.err == nil
-			if refused, _ := errors.AsType[driver.ServerError](goods.err); strings.HasPrefix(string(refused), "STALE ") {
-				goods.err = nil
-			}
-			return bought, errors.Join(goods.err, harmless(lease.Release()))
-		}
-		if err := cmp.Or(goods.err, lease.Err()); err != nil {
-			return errors.Join(err, harmless(lease.Release()))
-		}
+	}
+	v.Left = time.Since(s.opened)
+	v.Met = s.inside.Add(-1) > 0 || v.Met
+	if refused, _ := errors.AsType[driver.ServerError](err); strings.HasPrefix(string(refused), "STALE ") {
 		return nil
-	})
-	return finish, err
-}
-
-// frozenBuyer is the buyer that is frozen, a process of its own. It reads the sale as JSON
-// from its stdin, and then for each purchase whether the till checks the token. It begins,
-// answers on its stdout, reads that once more, finishes, and answers whether it has bought.
-// It ends when stdin ends, so it does not outlive its parent.
-type frozenBuyer struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	in     *json.Encoder
-	out    *json.Decoder
-	stderr bytes.Buffer // read only after Wait
-}
-
-// serveFrozen is what such a process does.
-func serveFrozen(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
-	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
-	var s sale
-	if err := in.Decode(&s); err != nil {
-		return cli.Usagef("this command is for 'holdfast demo' only")
-	}
-	b, err := newBuyer(ctx, &s, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.leave()) }()
-	for checked := false; in.Decode(&checked) == nil; {
-		finish, err := b.begin(ctx, checked)
-		if err == nil {
-			err = out.Encode(false)
-		}
-		if err != nil || in.Decode(&checked) != nil {
-			return err
-		}
-		bought, err := finish(ctx)
-		if err != nil {
-			return err
-		}
-		if err := out.Encode(bought); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// startFrozen starts this binary once more, as that buyer.
-func startFrozen(s *sale) (*frozenBuyer, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	f := &frozenBuyer{cmd: exec.Command(self, "demo", "buyer")}
-	f.cmd.Stderr = &f.stderr
-	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	stdout, err := f.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	f.in, f.out = json.NewEncoder(f.stdin), json.NewDecoder(stdout)
-	if err := f.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start a buyer: %w", err)
-	}
-	if err := f.in.Encode(s); err != nil {
-		return nil, errors.Join(err, f.leave())
-	}
-	return f, nil
-}
-
-// half does one half of a purchase. The end of ctx kills the process.
-func (f *frozenBuyer) half(ctx context.Context, checked bool) (bought bool, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = f.cmd.Process.Kill() })
-	defer stop()
-	if err = f.in.Encode(checked); err == nil {
-		err = f.out.Decode(&bought)
-	}
-	if err != nil && ctx.Err() != nil {
-		return false, context.Cause(ctx)
-	}
-	return bought, err
-}
-
-// freeze stops the process, or lets it go on.
-func (f *frozenBuyer) freeze(stop bool) error { return f.cmd.Process.Signal(freezing[stop]) }
-
-// leave ends the process: politely, then not. Its last words are the reason of what failed.
-func (f *frozenBuyer) leave() error {
-	_ = f.stdin.Close()
-	impatience := time.AfterFunc(cleanTimeout, func() { _ = f.cmd.Process.Kill() })
-	defer impatience.Stop()
-	err := f.cmd.Wait()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !exit.Exited() {
-		return nil // killed: by us, or by the same ctrl-C
-	}
-	if text := bytes.TrimSpace(f.stderr.Bytes()); err != nil && len(text) > 0 {
-		return fmt.Errorf("%w: %s", err, text)
 	}
 	return err
+}
+
+// run runs a script with one key. It returns the only element of the reply, or "".
+func run(ctx context.Context, store driver.Store, script *driver.Script, key string, args ...string) (string, error) {
+	reply, err := store.Eval(ctx, driver.Call{Script: script, Keys: []string{key}, Args: args})
+	return strings.Join(reply, ""), err
 }

@@ -8,21 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
-func TestJain(t *testing.T) {
-	for _, test := range []struct {
-		shares []float64
-		want   float64
-	}{
-		{[]float64{1, 1, 1, 1}, 1},
-		{[]float64{1, 0, 0, 0}, 0.25},
-		{[]float64{1, 1, 0, 0}, 0.5},
-	} {
-		if got := jain(test.shares); got != test.want {
-			t.Errorf("jain(%v) = %v, want %v", test.shares, got, test.want)
-		}
-	}
-}
-
 func Ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func TestFairness(t *testing.T) {
@@ -42,11 +27,11 @@ func TestFairness(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	var out bytes.Buffer
-	printPicture(console.Screen{W: &out, Width: 25}, &result{Way: "setnx", Oversold: 1, Overlaps: 2, visits: []*visit{
+	(&result{Way: "setnx", Oversold: 1, Overlaps: 2, visits: []*visit{
 		{Arrived: Ms(0), Entered: Ms(0), Left: Ms(99)},
 		{Arrived: Ms(0), Entered: Ms(50), Left: Ms(150)},
 		{Arrived: Ms(100), Entered: Ms(151), Left: Ms(200)},
-	}})
+	}}).picture(console.Screen{W: &out, Width: 25})
 	got, want := out.String(), `
 setnx: 2 overlaps, 1 oversold
   1 #####XXXXX

@@ -12,10 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
-// tie is the time within which the order of two buyers is unknown: it passes between
-// reading the clock and the arrival of the command at the server.
-const tie = time.Millisecond
-
 // report is what -o json prints. Its names are promised.
 type report struct {
 	Stock  int            `json:"stock"`
@@ -37,7 +33,7 @@ type result struct {
 	Fairness         float64      `json:"fairness"`
 
 	visits  []*visit // by buyer, which is by arrival
-	left    int      // what the shop thinks is left
+	left    string   // what the shop thinks is left
 	foreign int      // locks of others that were deleted
 }
 
@@ -54,60 +50,50 @@ type frozenResult struct {
 type milliseconds time.Duration
 
 func (m milliseconds) MarshalJSON() ([]byte, error) {
-	return json.Marshal(math.Round(float64(m)/float64(time.Millisecond)*10) / 10)
+	return json.Marshal(round(float64(m)/float64(time.Millisecond), 10))
 }
 
 func (m milliseconds) String() string { return console.Duration(time.Duration(m)) }
 
-func newResult(s *sale, way string, visits []*visit, sold, left int) *result {
-	r := &result{Way: way, visits: visits, Sold: sold, left: left, Oversold: max(0, sold-s.Stock)}
-	var commands int64
+func round(x, parts float64) float64 { return math.Round(x*parts) / parts }
+
+func newResult(s *shop, visits []*visit) *result {
+	r := &result{Way: s.name, Fairness: round(fairness(visits), 1000), visits: visits, foreign: int(s.foreign.Load())}
 	for _, v := range visits {
-		commands += v.Commands
+		r.LongestWait = max(r.LongestWait, milliseconds(v.Entered-v.Arrived))
+		if took := milliseconds(v.Left - v.Arrived); v.Bought {
+			r.Sold++
+			r.Slowest = max(r.Slowest, took)
+			r.Fastest = min(cmp.Or(r.Fastest, took), took)
+		}
 		if v.Met {
 			r.Overlaps++
 		}
-		if v.Foreign {
-			r.foreign++
-		}
-		r.LongestWait = max(r.LongestWait, milliseconds(v.Entered-v.Arrived))
-		if took := milliseconds(v.Left - v.Arrived); v.Bought {
-			r.Slowest = max(r.Slowest, took)
-			if r.Fastest == 0 || took < r.Fastest {
-				r.Fastest = took
-			}
-		}
 	}
-	r.CommandsPerBuyer = math.Round(float64(commands)/float64(len(visits))*100) / 100
-	r.Fairness = math.Round(fairness(visits)*1000) / 1000
+	r.Oversold = max(0, r.Sold-s.stock)
 	return r
 }
 
-// fairness is Jain's index of 1/(1+o); o is the number of buyers that came later and went
-// in first.
+// tie is the time within which the order of two buyers is unknown: it passes between
+// reading the clock and the arrival of the command at the server.
+const tie = time.Millisecond
+
+// fairness is Jain's index, (Σx)²/nΣx², of x = 1/(1+o) for each of n buyers; o is the number of buyers
+// that came later and went in first. It is 1 when all shares are equal, 1/n when one has everything.
+// (Jain, Chiu, Hawe, 1984: A Quantitative Measure of Fairness.)
 func fairness(visits []*visit) float64 {
-	shares := make([]float64, len(visits))
-	for i, v := range visits {
-		overtaken := 0
+	var sum, squares float64
+	for _, v := range visits {
+		overtaken := 0.0
 		for _, other := range visits {
 			if other.Arrived > v.Arrived+tie && other.Entered < v.Entered {
 				overtaken++
 			}
 		}
-		shares[i] = 1 / float64(1+overtaken)
+		x := 1 / (1 + overtaken)
+		sum, squares = sum+x, squares+x*x
 	}
-	return jain(shares)
-}
-
-// jain is (Σx)²/nΣx²: 1 when all shares are equal, 1/n when one has everything.
-// (Jain, Chiu, Hawe, 1984: A Quantitative Measure of Fairness.)
-func jain(shares []float64) float64 {
-	var sum, squares float64
-	for _, x := range shares {
-		sum += x
-		squares += x * x
-	}
-	return sum * sum / (float64(len(shares)) * squares)
+	return sum * sum / (float64(len(visits)) * squares)
 }
 
 // worst is the result that oversold most, and among equals the one with most overlaps.
@@ -118,60 +104,56 @@ func worst(results []*result) *result {
 }
 
 // The columns of the table; with the spaces between them it is 80 wide.
-const (
-	tableHead1 = "                                                     longest  commands"
-	tableHead2 = "way      sold  oversold  overlaps  fastest  slowest     wait per buyer  fairness"
-)
+const tableHead = `                                                     longest  commands
+way      sold  oversold  overlaps  fastest  slowest     wait per buyer  fairness`
 
-// print prints a table, and in words what the numbers of each way mean.
-func (r *report) print(s console.Screen, sale *sale) {
+// print prints all of it for people: a table, what the numbers of each way mean, a picture of the
+// worst way and of holdfast, and what happened with the frozen holder.
+func (r *report) print(s console.Screen) {
 	s.Printf("%d buyers, %s. The lock's ttl is %v, %s %v to pay.\n\n",
-		sale.Buyers, console.Count(sale.Stock, "piece", "pieces"), saleTTL, console.Count(sale.slowBuyers(), "buyer takes", "buyers take"), slowPayment)
-	s.Printf("%s\n%s\n", s.Paint(console.Bold, tableHead1), s.Paint(console.Bold, tableHead2))
-	verdict := func(faults int) string {
-		return s.Paint(map[bool]string{true: console.Bad, false: console.Good}[faults > 0], fmt.Sprintf("%8d", faults))
+		r.Buyers, console.Count(r.Stock, "piece", "pieces"), saleTTL, console.Count(len(slow(r.Buyers)), "buyer takes", "buyers take"), slowPayment)
+	for line := range strings.Lines(tableHead) {
+		s.Printf("%s\n", s.Paint(console.Bold, strings.TrimSuffix(line, "\n")))
+	}
+	faults := func(n int) string {
+		return s.Paint(map[bool]string{true: console.Bad, false: console.Good}[n > 0], fmt.Sprintf("%8d", n))
 	}
 	for _, w := range r.Ways {
-		s.Printf("%-8s %4d  %s  %s  %7v  %7v  %7v  %8.1f  %8.2f\n", w.Way, w.Sold, verdict(w.Oversold), verdict(w.Overlaps),
+		s.Printf("%-8s %4d  %s  %s  %7v  %7v  %7v  %8.1f  %8.2f\n", w.Way, w.Sold, faults(w.Oversold), faults(w.Overlaps),
 			w.Fastest, w.Slowest, w.LongestWait, w.CommandsPerBuyer, w.Fairness)
 	}
 	s.Printf("\n")
 	for _, w := range r.Ways {
-		remark := func(when bool, text string) {
-			if when {
-				s.Printf("%-8s  %s\n", w.Way, text)
-			}
-		}
-		remark(w.Oversold > 0, fmt.Sprintf("%s sold beyond the stock; the books of the shop say %d left", console.Count(w.Oversold, "piece was", "pieces were"), w.left))
-		remark(w.foreign > 0, console.Count(w.foreign, "buyer deleted", "buyers deleted")+" the lock of another buyer")
-		remark(w.Oversold == 0 && w.Overlaps > 0, "buyers met in the shop; nothing was oversold this time")
-		remark(w.Overlaps == 0, "no two buyers met")
+		w.remark(s)
 	}
-}
-
-// printFrozen says in words what happened.
-func printFrozen(s console.Screen, results []frozenResult) {
-	if len(results) == 0 {
-		return
+	ours := r.Ways[len(r.Ways)-1]
+	if w := worst(r.Ways); w != ours {
+		w.picture(s)
 	}
+	ours.picture(s)
+	s.Printf("%s waiting   %s in the shop   %s in the shop with others\n", waiting.paint(s), inside.paint(s), meeting.paint(s))
 	s.Printf("\n%s\n", s.Paint(console.Bold, "frozen: a holder is paused after its last check and before its write"))
-	for _, r := range results {
-		till, late, colour := "accepts each write", "went through", console.Bad
-		if r.TokenChecked {
-			till = "checks the token"
-		}
-		if r.Refused {
-			late, colour = "was refused", console.Good
-		}
-		s.Printf("frozen    the shop %s: after %s the late write %s; %d of 1 sold, %d oversold\n",
-			till, r.Froze, s.Paint(colour, late), r.Sold, r.Oversold)
+	for _, f := range r.Frozen {
+		till := map[bool]string{false: "accepts each write", true: "checks the token"}[f.TokenChecked]
+		late := map[bool]string{false: s.Paint(console.Bad, "went through"), true: s.Paint(console.Good, "was refused")}[f.Refused]
+		s.Printf("frozen    the shop %s: after %s the late write %s; %d of 1 sold, %d oversold\n", till, f.Froze, late, f.Sold, f.Oversold)
 	}
 }
 
-// maxRows is how many buyers a picture shows.
-const maxRows = 40
+// remark says in words what the numbers mean.
+func (r *result) remark(s console.Screen) {
+	say := func(when bool, text string) {
+		if when {
+			s.Printf("%-8s  %s\n", r.Way, text)
+		}
+	}
+	say(r.Oversold > 0, fmt.Sprintf("%s sold beyond the stock; the books of the shop say %s left", console.Count(r.Oversold, "piece was", "pieces were"), r.left))
+	say(r.foreign > 0, console.Count(r.foreign, "buyer deleted", "buyers deleted")+" the lock of another buyer")
+	say(r.Oversold == 0 && r.Overlaps > 0, "buyers met in the shop; nothing was oversold this time")
+	say(r.Overlaps == 0, "no two buyers met")
+}
 
-// The parts of a picture.
+// mark is what a buyer does in a span of time.
 type mark int
 
 const (
@@ -181,29 +163,31 @@ const (
 	meeting             // in the shop, and not alone
 )
 
-// printPictures draws when each buyer was in the shop: for the worst way, and for
-// holdfast.
-func printPictures(s console.Screen, results []*result) {
-	ours := results[len(results)-1]
-	if w := worst(results); w != ours {
-		printPicture(s, w)
+func (m mark) paint(s console.Screen) string {
+	glyphs := " .#X"
+	if s.Unicode {
+		glyphs = " ·█▓"
 	}
-	printPicture(s, ours)
-	s.Printf("%s waiting   %s in the shop   %s in the shop with others\n", cell(s, waiting), cell(s, inside), cell(s, meeting))
+	return s.Paint([]string{"", console.Dim, console.Good, console.Bad}[m], string([]rune(glyphs)[m]))
 }
 
-// printPicture draws a row for each buyer, time going to the right.
-func printPicture(s console.Screen, r *result) {
-	const label = 4 // buyer's number and a space
-	width := min(max(s.Width-label-1, 20), 200)
+// maxRows is how many buyers a picture shows.
+const maxRows = 40
+
+// picture draws a row for each buyer, time going to the right.
+func (r *result) picture(s console.Screen) {
+	width := min(max(s.Width-len("  1 ")-1, 20), 200)
 	end := time.Duration(1)
 	for _, v := range r.visits {
 		end = max(end, v.Left)
 	}
-	title := fmt.Sprintf("%s: %d overlaps, %d oversold", r.Way, r.Overlaps, r.Oversold)
-	s.Printf("\n%s\n", s.Paint(console.Bold, title))
+	s.Printf("\n%s\n", s.Paint(console.Bold, fmt.Sprintf("%s: %d overlaps, %d oversold", r.Way, r.Overlaps, r.Oversold)))
 	for i, v := range r.visits[:min(len(r.visits), maxRows)] {
-		s.Printf("%s %s\n", s.Paint(console.Dim, fmt.Sprintf("%3d", i+1)), row(s, v, r.visits, end, width))
+		var row strings.Builder
+		for k := range width {
+			row.WriteString(r.during(v, end*time.Duration(k)/time.Duration(width), end*time.Duration(k+1)/time.Duration(width)).paint(s))
+		}
+		s.Printf("%s %s\n", s.Paint(console.Dim, fmt.Sprintf("%3d", i+1)), strings.TrimRight(row.String(), " "))
 	}
 	if more := len(r.visits) - maxRows; more > 0 {
 		s.Printf("    … and %d more\n", more)
@@ -211,34 +195,19 @@ func printPicture(s console.Screen, r *result) {
 	s.Printf("    0%*s\n\n", width-1, console.Duration(end))
 }
 
-// row is one visit: what it was in each of width equal spans of the time until end. The
-// strongest mark in a span wins.
-func row(s console.Screen, v *visit, all []*visit, end time.Duration, width int) string {
-	marks := make([]mark, width)
-	fill := func(from, to time.Duration, m mark) {
-		at := func(t time.Duration) int { return min(max(int(int64(t)*int64(width)/int64(end)), 0), width-1) }
-		for i := at(from); i <= at(to); i++ {
-			marks[i] = max(marks[i], m)
-		}
+// during is what a buyer does from a time until before another. The strongest mark wins.
+func (r *result) during(v *visit, from, to time.Duration) mark {
+	meets := func(other *visit) bool {
+		begin, end := max(v.Entered, other.Entered), min(v.Left, other.Left)
+		return other != v && begin < end && begin < to && end >= from
 	}
-	fill(v.Arrived, v.Entered, waiting)
-	fill(v.Entered, v.Left, inside)
-	for _, other := range all {
-		if from, to := max(v.Entered, other.Entered), min(v.Left, other.Left); other != v && from < to {
-			fill(from, to, meeting)
-		}
+	switch {
+	case slices.ContainsFunc(r.visits, meets):
+		return meeting
+	case v.Entered < to && v.Left >= from:
+		return inside
+	case v.Arrived < to && v.Entered >= from:
+		return waiting
 	}
-	var b strings.Builder
-	for _, m := range marks {
-		b.WriteString(cell(s, m))
-	}
-	return strings.TrimRight(b.String(), " ")
-}
-
-func cell(s console.Screen, m mark) string {
-	glyph := []string{" ", ".", "#", "X"}[m]
-	if s.Unicode {
-		glyph = []string{" ", "·", "█", "▓"}[m]
-	}
-	return s.Paint([]string{"", console.Dim, console.Good, console.Bad}[m], glyph)
+	return away
 }
