@@ -31,14 +31,37 @@ type buyer struct {
 // may share one busy machine. The locking has times of its own.
 var unhurried = &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnWriteTimeout = 30 * time.Second }}
 
+// newBuyer connects a buyer. Everything that is done once, such as connecting,
+// subscribing and loading scripts, is done here and not in the sale.
 func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
 	store, err := connect.OpenStore(ctx, s.url, unhurried)
 	if err != nil {
 		return nil, err
 	}
-	b := &buyer{name: fmt.Sprintf("buyer %d", number), store: store, lock: &gate{Store: store, sent: &s.sent}}
+	b := &buyer{name: fmt.Sprintf("buyer %d", number), store: store, lock: &gate{Store: store}}
 	b.client = holdfast.New(b.lock, &holdfast.Options{Prefix: s.prefix, TTL: saleTTL, Owner: b.name, Logger: slog.New(slog.DiscardHandler)})
-	return b, nil
+	return b, b.warmUp(ctx, b.client.Mutex(warmUpName(number)))
+}
+
+func warmUpName(number int) string { return "warm-up:" + strconv.Itoa(number) }
+
+// attempts bounds how often a buyer tries again: all of them on a busy machine may take longer than
+// saleTTL.
+const attempts = 20
+
+func (b *buyer) warmUp(ctx context.Context, mutex *holdfast.Mutex) error {
+	lease, err := mutex.Lock(ctx)
+	for try := 1; try < attempts && errors.Is(err, holdfast.ErrUnreachable); try++ {
+		lease, err = mutex.Lock(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	_, _ = mutex.Lock(second) // a wait makes the Client subscribe
+	_ = lease.Release()
+	return nil
 }
 
 func (b *buyer) leave() error {
@@ -52,28 +75,27 @@ func (b *buyer) leave() error {
 type visit struct {
 	Arrived, Entered, Left time.Duration
 
-	Met    bool // another buyer was inside too
-	Bought bool // false: nothing was left, or the till refused
+	Met      bool  // another buyer was inside too
+	Bought   bool  // false: nothing was left, or the till refused
+	Commands int64 // sent by the locking
 }
-
-// visitAttempts bounds how often a buyer begins: a busy machine may take longer than saleTTL.
-const visitAttempts = 20
 
 // visit lets the buyer into a shop to buy. pay pays, then asks the lock whether the buyer may still
 // write. If not, nothing was written, and the buyer joins the queue again.
 func (b *buyer) visit(ctx context.Context, s *shop, pay func(lock) error) (*visit, error) {
+	b.lock.sent.Store(0)
 	v := &visit{Arrived: time.Since(s.opened)}
-	for range visitAttempts {
+	for range attempts {
 		l, err := b.acquire(ctx, s)
 		if err == nil {
 			err = s.sell(ctx, b.store, l, pay, v)
 			_ = l.Release() // else it ends with its ttl
 		}
-		if !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnreachable) {
+		if v.Commands = b.lock.sent.Load(); !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnreachable) {
 			return v, err
 		}
 	}
-	return nil, fmt.Errorf("%s lost its lease %d times: is the machine overloaded?", b.name, visitAttempts)
+	return nil, fmt.Errorf("%s lost its lease %d times: is the machine overloaded?", b.name, attempts)
 }
 
 // lock is what a buyer has of the lock of a shop: a *holdfast.Lease, or believed.
@@ -140,7 +162,7 @@ func (b *buyer) acquire(ctx context.Context, s *shop) (lock, error) {
 // process were frozen.
 type gate struct {
 	driver.Store
-	sent   *atomic.Int64
+	sent   atomic.Int64
 	frozen sync.RWMutex
 }
 
@@ -179,7 +201,6 @@ const stockKey = ":stock"
 func (s *shop) open(ctx context.Context, of *sale) error {
 	s.key, s.opened = of.prefix+s.name, time.Now()
 	of.keys = append(append(of.keys, s.key+stockKey), connect.KeysBeside(s.key)...)
-	of.sent.Store(0)
 	_, err := run(ctx, of.store, connect.AnyCommand, s.key+stockKey, "HSET", "stock", strconv.Itoa(s.stock))
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
@@ -86,7 +85,7 @@ const (
 	cleanTimeout = 5 * time.Second  // for what is done after ctrl-C
 )
 
-// ways are the ways to let one buyer in at a time. Other shops lock as holdfast does.
+// ways are the ways to let one buyer in at a time.
 var ways = []string{"none", "setnx", "expiring", "holdfast"}
 
 // sale is what all shops share.
@@ -94,8 +93,7 @@ type sale struct {
 	stock, buyers int
 	url, prefix   string
 	store         driver.Store // of the shops
-	keys          []string     // that the shops can have made
-	sent          atomic.Int64 // by the locking
+	keys          []string     // that the demo can have made
 }
 
 // playAll plays the sale once for each way, then what happens with a frozen holder. It cleans up also
@@ -110,6 +108,9 @@ func (s *sale) playAll(ctx context.Context, a *cli.App) (r *report, err error) {
 	s.store, s.prefix = store, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":"
 	defer func() { err = errors.Join(err, s.clean(ctx), store.Close()) }()
 	buyers := make([]*buyer, s.buyers)
+	for i := range buyers {
+		s.keys = append(s.keys, connect.KeysBeside(s.prefix+warmUpName(i))...)
+	}
 	defer func() {
 		err = errors.Join(err, atOnce(context.WithoutCancel(ctx), buyers, func(_ context.Context, i int) error { return buyers[i].leave() }))
 	}()
@@ -126,10 +127,6 @@ func (s *sale) playAll(ctx context.Context, a *cli.App) (r *report, err error) {
 		}
 	}
 	defer a.Console.Clear()
-	// What is done once, such as subscribing and loading scripts, is done now and not in the sale.
-	if _, err := s.play(ctx, &shop{name: "warm-up"}, buyers); err != nil {
-		return nil, err
-	}
 	r = &report{Stock: s.stock, Buyers: s.buyers}
 	for i, way := range ways {
 		progress("%d buyers, %d to sell: way %d of %d, %s", s.buyers, s.stock, i+1, len(ways), way)
@@ -168,7 +165,6 @@ func (s *sale) play(ctx context.Context, shop *shop, buyers []*buyer) (*result, 
 		return nil, fmt.Errorf("the sale %s: %w", shop.name, err)
 	}
 	r := newResult(shop, visits)
-	r.CommandsPerBuyer = round(float64(s.sent.Load())/float64(len(visits)), 100)
 	r.left, err = run(ctx, s.store, connect.AnyCommand, shop.key+stockKey, "HGET", "stock")
 	return r, err
 }
@@ -214,8 +210,7 @@ func (s *sale) playFrozen(ctx context.Context, shop *shop, holder, next *buyer) 
 	return frozenResult{shop.checks, milliseconds(froze), !first.Bought, both.Sold, both.Oversold}, nil
 }
 
-// clean deletes each key that the demo can have made. It knows their names: a scan would read the
-// whole database.
+// clean deletes the keys. It knows their names: a scan would read the whole database.
 func (s *sale) clean(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()

@@ -59,7 +59,9 @@ func round(x, parts float64) float64 { return math.Round(x*parts) / parts }
 
 func newResult(s *shop, visits []*visit) *result {
 	r := &result{Way: s.name, Fairness: round(fairness(visits), 1000), visits: visits, foreign: int(s.foreign.Load())}
+	var commands int64
 	for _, v := range visits {
+		commands += v.Commands
 		r.LongestWait = max(r.LongestWait, milliseconds(v.Entered-v.Arrived))
 		if took := milliseconds(v.Left - v.Arrived); v.Bought {
 			r.Sold++
@@ -71,6 +73,7 @@ func newResult(s *shop, visits []*visit) *result {
 		}
 	}
 	r.Oversold = max(0, r.Sold-s.stock)
+	r.CommandsPerBuyer = round(float64(commands)/float64(len(visits)), 100)
 	return r
 }
 
@@ -131,7 +134,7 @@ func (r *report) print(s console.Screen) {
 		w.picture(s)
 	}
 	ours.picture(s)
-	s.Printf("%s waiting   %s in the shop   %s in the shop with others\n", waiting.paint(s), inside.paint(s), meeting.paint(s))
+	s.Printf("%s waiting   %s in the shop   %s in the shop with others\n", paint(s, waiting), paint(s, inside), paint(s, meeting))
 	s.Printf("\n%s\n", s.Paint(console.Bold, "frozen: a holder is paused after its last check and before its write"))
 	for _, f := range r.Frozen {
 		till := map[bool]string{false: "accepts each write", true: "checks the token"}[f.TokenChecked]
@@ -153,22 +156,15 @@ func (r *result) remark(s console.Screen) {
 	say(r.Overlaps == 0, "no two buyers met")
 }
 
-// mark is what a buyer does in a span of time.
-type mark int
+// The marks of a picture: a buyer waits, is alone in the shop, or is there and not alone.
+const waiting, inside, meeting = '.', '#', 'X'
 
-const (
-	away    mark = iota // not come yet, or gone
-	waiting             // in front of the shop
-	inside              // alone in the shop
-	meeting             // in the shop, and not alone
-)
-
-func (m mark) paint(s console.Screen) string {
-	glyphs := " .#X"
+func paint(s console.Screen, mark rune) string {
+	colour := map[rune]string{waiting: console.Dim, inside: console.Good, meeting: console.Bad}[mark]
 	if s.Unicode {
-		glyphs = " ·█▓"
+		mark = map[rune]rune{' ': ' ', waiting: '·', inside: '█', meeting: '▓'}[mark]
 	}
-	return s.Paint([]string{"", console.Dim, console.Good, console.Bad}[m], string([]rune(glyphs)[m]))
+	return s.Paint(colour, string(mark))
 }
 
 // maxRows is how many buyers a picture shows.
@@ -185,7 +181,8 @@ func (r *result) picture(s console.Screen) {
 	for i, v := range r.visits[:min(len(r.visits), maxRows)] {
 		var row strings.Builder
 		for k := range width {
-			row.WriteString(r.during(v, end*time.Duration(k)/time.Duration(width), end*time.Duration(k+1)/time.Duration(width)).paint(s))
+			from, to := end*time.Duration(k)/time.Duration(width), end*time.Duration(k+1)/time.Duration(width)
+			row.WriteString(paint(s, r.during(v, from, to)))
 		}
 		s.Printf("%s %s\n", s.Paint(console.Dim, fmt.Sprintf("%3d", i+1)), strings.TrimRight(row.String(), " "))
 	}
@@ -196,7 +193,7 @@ func (r *result) picture(s console.Screen) {
 }
 
 // during is what a buyer does from a time until before another. The strongest mark wins.
-func (r *result) during(v *visit, from, to time.Duration) mark {
+func (r *result) during(v *visit, from, to time.Duration) rune {
 	meets := func(other *visit) bool {
 		begin, end := max(v.Entered, other.Entered), min(v.Left, other.Left)
 		return other != v && begin < end && begin < to && end >= from
@@ -209,5 +206,5 @@ func (r *result) during(v *visit, from, to time.Duration) mark {
 	case v.Arrived < to && v.Entered >= from:
 		return waiting
 	}
-	return away
+	return ' '
 }
