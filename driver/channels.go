@@ -25,29 +25,28 @@ var (
 )
 
 // ChannelConn is a connection that a driver uses for subscriptions only. The driver implements
-// it, and [Channels] uses it. Its methods are called from several goroutines, must not block, and
-// must not call a method of the [Receiver] before they return: start a goroutine.
+// it, and [Channels] uses it. Channels holds its mutex during the calls, so the methods must not
+// block and must not call the [Receiver]: start a goroutine.
 type ChannelConn interface {
 	// Request sends SUBSCRIBE of a channel, or UNSUBSCRIBE if end is true; in a Cluster
 	// SSUBSCRIBE and SUNSUBSCRIBE. The first Request also connects.
 	//
-	// answered must be called exactly once for each Request, and after Request has returned:
-	// with nil, with the [ServerError] by which the server refused, or, after
-	// [Receiver.Broken], with the reason why there is no answer. For a request that
-	// succeeded, call [Receiver.Confirmed] or [Receiver.Ended] before it.
+	// Call answered exactly once for each Request, from another goroutine. Its argument is nil
+	// if the server has done it, and the [ServerError] if the server refused. Otherwise it is
+	// the error that broke the connection. Before answered, call [Receiver.Confirmed] or
+	// [Receiver.Ended] if the server has done it, and [Receiver.Broken] if the connection broke.
 	Request(channel string, end bool, answered func(error))
 	// Close closes the connection. It is called once, perhaps while a Request connects, or
 	// without any Request.
 	Close()
 }
 
-// Channels are the subscriptions of one [Store]. They do what Subscribe of the Store promises and
-// what is easy to get wrong: no message from before the confirmation, none of an earlier
-// subscription to the same channel, Ping, Done and Close. The driver gives them connections, see
-// [ChannelConn], and tells each [Receiver] what it reads. Subscriptions to one server may share a
-// connection.
+// Channels manages the subscriptions of one [Store]. It keeps what Subscribe of the Store
+// promises: no message from before the confirmation, none of an earlier subscription to the same
+// channel, and the [Subscription] itself. Subscriptions to one server may share a connection. The
+// driver implements [ChannelConn], and tells the [Receiver] of each connection what it reads.
 //
-// The zero value is ready. Channels are safe for concurrent use.
+// The zero value is ready. Channels is safe for concurrent use.
 type Channels struct {
 	mu       sync.Mutex // guards all of it, its receivers and their subscriptions
 	open     map[string][]*Receiver
@@ -55,15 +54,16 @@ type Channels struct {
 	closed   bool
 }
 
-// Subscribe subscribes to a channel. server is a name of the server for Channels, such as its
-// address: subscriptions with the same server share a connection. If server is empty, this
-// subscription gets a connection of its own, and the others wait for its message function.
+// Subscribe subscribes to a channel and returns when the server has confirmed. It is what
+// Subscribe of [Store] needs; see there for message.
 //
-// If no connection fits, Subscribe calls dial, which must not block: the first Request of the
-// connection connects. Subscribe returns when the server has confirmed the channel. It returns
-// the error of a Request as it is, and the error of ctx. It may try again on a new connection if
-// an old one broke meanwhile. message gets only what was read after the confirmation, see
-// Subscribe of [Store].
+// server is the address of the server, or any other name: subscriptions with the same server
+// share a connection. If server is empty, the subscription has a connection of its own. Elsewhere
+// than in a Cluster, both are right.
+//
+// If no connection fits, Subscribe calls dial. It must not block: the first Request connects.
+// Subscribe returns the error of a Request as it is, and the error of ctx. If an old connection
+// breaks meanwhile, it tries again on a new one.
 func (c *Channels) Subscribe(ctx context.Context, server string, dial func(*Receiver) ChannelConn, channel string, message func(payload string)) (Subscription, error) {
 	called := time.Now()
 	for {

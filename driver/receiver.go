@@ -9,8 +9,9 @@ import (
 )
 
 // Receiver takes what a driver reads from a [ChannelConn]. [Channels] makes one for each
-// connection. The driver calls Confirmed, Ended and Message from one goroutine, in the order of
-// the replies. Calls about a channel that nobody listens to do no harm, nor do calls after Broken.
+// connection. The driver calls Confirmed, Ended and Message from one goroutine, in the order in
+// which it reads. Calls about a channel without a subscription do no harm, nor do calls after
+// Broken.
 type Receiver struct {
 	channels *Channels
 	server   string
@@ -220,8 +221,8 @@ func (r *Receiver) Ended(channel string) {
 	r.tidy(channel, s)
 }
 
-// Message passes on a message of a channel. If subscriptions share the connection, Message
-// returns before the listener has it. Otherwise it calls the listener.
+// Message passes on a message. If the subscription has a connection of its own, Message calls its
+// message function; otherwise another goroutine does.
 func (r *Receiver) Message(channel, payload string) {
 	if sub := r.listener(channel, payload); sub != nil {
 		sub.message(payload)
