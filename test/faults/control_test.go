@@ -17,7 +17,7 @@ import (
 )
 
 // Checker is one of check.
-type Checker func(*check.Story, check.Rules) []check.Violation
+type Checker func(*check.History, check.Rules) []check.Violation
 
 // Control is a situation outside the promises: what is expected to break, does.
 // Behind the fence nothing may, where the lock has one.
@@ -108,7 +108,7 @@ func (p *Controlled) topology(kind topology.Kind) *topology.Topology {
 }
 
 // history plays one, and says that nothing was to be lost in it.
-func (p *Controlled) history(scenario Scenario, peer client.Peer, seed uint64) (*check.Story, check.Rules, error) {
+func (p *Controlled) history(scenario Scenario, peer client.Peer, seed uint64) (*check.History, check.Rules, error) {
 	r := run{scenario: scenario, seed: seed, peer: peer, t: p.t, topology: p.topology(scenario.Topology), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it

@@ -42,7 +42,7 @@ var reachable = []string{inject.None.Name, "answers-lost", "nth-answer-lost", "a
 
 // checkPeer judges the promises that a scenario is about; a promise that it is not
 // about, or that the peer does not make, is not in the answer.
-func checkPeer(s *check.Story, peer client.Peer, scenario Scenario, ttl time.Duration) map[Promise][]check.Violation {
+func checkPeer(s *check.History, peer client.Peer, scenario Scenario, ttl time.Duration) map[Promise][]check.Violation {
 	r := check.Rules{TTL: ttl, Loses: scenario.Fault.Loses, Split: scenario.Fault.Splits}
 	judged := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
 	if !scenario.Fault.Loses {

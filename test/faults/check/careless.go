@@ -9,8 +9,8 @@ import (
 // Careless wants that the register without a fence lost no update, whoever wrote:
 // what nobody promises. A process that stops between its last look and its write
 // breaks it under any lock.
-func Careless(s *Story, _ Rules) (found []Violation) {
-	for _, e := range s.Events {
+func Careless(h *History, _ Rules) (found []Violation) {
+	for _, e := range h.Events {
 		if (e.What == history.Accept || e.What == history.Refuse) && e.FreeOf != e.Free-1 {
 			found = append(found, Violation{"careless", fmt.Sprintf("%s: write %d, of token %d, knew version %d only", e.Name, e.Free, e.Token, e.FreeOf), []history.Event{e}})
 		}

@@ -19,7 +19,7 @@ type tale []history.Event
 
 func (t tale) with(events ...history.Event) tale { return append(slices.Clone(t), events...) }
 
-func (t tale) story() *check.Story {
+func (t tale) story() *check.History {
 	events := slices.Clone(t)
 	for i := range events {
 		e := &events[i]
@@ -114,7 +114,7 @@ func TestCheckers(t *testing.T) {
 
 	tests := []struct {
 		name  string
-		check func(*check.Story, check.Rules) []check.Violation
+		check func(*check.History, check.Rules) []check.Violation
 		rules check.Rules
 		right tale
 		wrong tale

@@ -9,10 +9,10 @@ import (
 
 // Fence wants that the resource took nothing under a token below one that it had
 // seen, and that no write behind the fence undid another.
-func Fence(s *Story, _ Rules) []Violation {
+func Fence(h *History, _ Rules) []Violation {
 	var found []Violation
 	fences := map[string]history.Event{} // the event of the highest token
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if !decision(e.What) {
 			continue
 		}
@@ -39,10 +39,10 @@ func decision(w history.What) bool {
 
 // Adds wants that what a client was told it had added to the set behind the fence
 // is in it at the end. The set of a version is that of its base and its writer.
-func Adds(s *Story, _ Rules) []Violation {
+func Adds(h *History, _ Rules) []Violation {
 	writers := map[string]map[int64]history.Event{}
 	last := map[string]int64{}
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if e.What == history.Accept {
 			if writers[e.Name] == nil {
 				writers[e.Name] = map[int64]history.Event{}
@@ -63,7 +63,7 @@ func Adds(s *Story, _ Rules) []Violation {
 		}
 	}
 	var found []Violation
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if e.What == history.Write && e.Class == history.OK && !set[e.Attempt] {
 			found = append(found, Violation{"adds", fmt.Sprintf("%s: attempt %d was told of its add, which is not there", e.Name, e.Attempt), []history.Event{e}})
 		}
@@ -73,12 +73,12 @@ func Adds(s *Story, _ Rules) []Violation {
 
 // Unfenced wants that the register without a fence loses nothing either, as long
 // as all who write to it hold the name at that moment.
-func Unfenced(s *Story, r Rules) []Violation {
+func Unfenced(h *History, r Rules) []Violation {
 	if r.Loses {
 		return nil
 	}
 	leases := map[int64]*Lease{}
-	for _, l := range s.Leases {
+	for _, l := range h.Leases {
 		leases[l.Attempt] = l
 	}
 	holds := func(e history.Event) bool {
@@ -87,7 +87,7 @@ func Unfenced(s *Story, r Rules) []Violation {
 	}
 	var found []Violation
 	writes := map[string][]history.Event{}
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if e.What != history.Accept && e.What != history.Refuse {
 			continue
 		}

@@ -36,8 +36,8 @@ type Rules struct {
 	Windows  time.Duration // claim windows of waiters whose machine was lost
 }
 
-// Story is a history put in order. What waits need of it stands in waits.go.
-type Story struct {
+// History is what happened, put in order. What waits need of it stands in waits.go.
+type History struct {
 	Events []history.Event
 	Leases []*Lease // granted ones, by Granted
 	Asks   []*Lease // all attempts, by Asked; those that were not granted have no Granted
@@ -95,44 +95,44 @@ func (l *Lease) String() string {
 const forever = int64(1 << 62)
 
 // Read puts merged events in order.
-func Read(events []history.Event) *Story {
-	s := &Story{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}, frozen: map[string][]span{}}
+func Read(events []history.Event) *History {
+	h := &History{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}, frozen: map[string][]span{}}
 	attempts := map[int64]*Lease{}
 	frozen := map[string]int64{}
 	step, last := map[string]string{}, map[string]int64{} // where a process killed itself, and its last note
 	for i := range events {
 		e := &events[i]
 		if e.What != history.Monitor && e.What != history.Gap {
-			s.end = max(s.end, e.T)
+			h.end = max(h.end, e.T)
 		}
 		switch e.What {
 		case history.Step:
 			step[e.Process] = e.Detail
 		case history.Crash:
-			s.crashed[e.Process] = e.T
+			h.crashed[e.Process] = e.T
 			if e.Detail != "" && e.Detail == step[e.Process] { // on a busy machine this is noted late
-				s.crashed[e.Process] = last[e.Process]
+				h.crashed[e.Process] = last[e.Process]
 			}
 		case history.Freeze:
 			frozen[e.Process] = e.T
 		case history.Thaw:
 			// The freeze was noted after it began: the trap's own event is before.
-			s.pauses[e.Process] = append(s.pauses[e.Process], span{frozen[e.Process] - int64(time.Second), e.T})
-			s.frozen[e.Process] = append(s.frozen[e.Process], span{frozen[e.Process], e.T})
+			h.pauses[e.Process] = append(h.pauses[e.Process], span{frozen[e.Process] - int64(time.Second), e.T})
+			h.frozen[e.Process] = append(h.frozen[e.Process], span{frozen[e.Process], e.T})
 			delete(frozen, e.Process)
 		case history.Stall:
-			s.pauses[e.Process] = append(s.pauses[e.Process], span{e.T - e.Version, e.T})
-			s.stalls = append(s.stalls, stall{e.Process, span{e.T - e.Version, e.T}})
+			h.pauses[e.Process] = append(h.pauses[e.Process], span{e.T - e.Version, e.T})
+			h.stalls = append(h.stalls, stall{e.Process, span{e.T - e.Version, e.T}})
 		case history.FaultBegin:
-			s.forgot = append(s.forgot, e.T)
+			h.forgot = append(h.forgot, e.T)
 		case history.Stop:
-			s.unclean[e.Process] = e.Class != history.OK
+			h.unclean[e.Process] = e.Class != history.OK
 		case history.Healed:
-			s.healed = e.T
+			h.healed = e.T
 		case history.Ask:
 			l := &Lease{Event: *e, Asked: e.T}
 			attempts[e.Attempt] = l
-			s.Asks = append(s.Asks, l)
+			h.Asks = append(h.Asks, l)
 			l.about = append(l.about, *e)
 		default:
 			if l := attempts[e.Attempt]; l != nil && e.Process == l.Process {
@@ -142,16 +142,16 @@ func Read(events []history.Event) *Story {
 		last[e.Process] = e.T
 	}
 	for process, from := range frozen {
-		s.pauses[process] = append(s.pauses[process], span{from - int64(time.Second), forever})
-		s.frozen[process] = append(s.frozen[process], span{from, forever})
+		h.pauses[process] = append(h.pauses[process], span{from - int64(time.Second), forever})
+		h.frozen[process] = append(h.frozen[process], span{from, forever})
 	}
-	for _, l := range s.Asks {
+	for _, l := range h.Asks {
 		if l.Granted > 0 {
-			s.Leases = append(s.Leases, l)
+			h.Leases = append(h.Leases, l)
 		}
 	}
-	slices.SortStableFunc(s.Leases, func(a, b *Lease) int { return cmp.Compare(a.Granted, b.Granted) })
-	return s
+	slices.SortStableFunc(h.Leases, func(a, b *Lease) int { return cmp.Compare(a.Granted, b.Granted) })
+	return h
 }
 
 // take adds what happened to the attempt.
@@ -174,17 +174,17 @@ func (l *Lease) take(e *history.Event) {
 }
 
 // paused reports whether a process did not run at some time between from and to.
-func (s *Story) paused(process string, from, to int64) bool {
-	if gone := s.crashed[process]; gone > 0 && gone < to {
+func (h *History) paused(process string, from, to int64) bool {
+	if gone := h.crashed[process]; gone > 0 && gone < to {
 		return true
 	}
-	return slices.ContainsFunc(s.pauses[process], func(p span) bool { return p.from <= to && p.to >= from })
+	return slices.ContainsFunc(h.pauses[process], func(p span) bool { return p.from <= to && p.to >= from })
 }
 
 // slow reports whether the machine kept a process from running for longer than d
 // after a time: then what is bounded in time there proves nothing.
-func (s *Story) slow(after int64, d time.Duration) bool {
-	for _, pauses := range s.pauses {
+func (h *History) slow(after int64, d time.Duration) bool {
+	for _, pauses := range h.pauses {
 		if slices.ContainsFunc(pauses, func(p span) bool { return p.to > after && p.to-p.from > int64(d) }) {
 			return true
 		}
@@ -193,19 +193,19 @@ func (s *Story) slow(after int64, d time.Duration) bool {
 }
 
 // byName are the leases of each name, by Granted.
-func (s *Story) byName() map[string][]*Lease {
+func (h *History) byName() map[string][]*Lease {
 	names := map[string][]*Lease{}
-	for _, l := range s.Leases {
+	for _, l := range h.Leases {
 		names[l.Name] = append(names[l.Name], l)
 	}
 	return names
 }
 
 // All runs every checker that judges a single history.
-func All(s *Story, r Rules) []Violation {
+func All(h *History, r Rules) []Violation {
 	var all []Violation
-	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Idle, InOrder, Leftovers, Believed, Known, Recovered} {
-		all = append(all, check(s, r)...)
+	for _, check := range []func(*History, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Idle, InOrder, Leftovers, Believed, Known, Recovered} {
+		all = append(all, check(h, r)...)
 	}
 	return all
 }

@@ -49,12 +49,12 @@ func stands(events []history.Event) map[string][]stand {
 
 // Behind wants that no key stands for longer than a tenth of a second after all
 // who may have set it were told that they have not got it.
-func Behind(s *Story, r Rules) (found []Violation) {
-	for name, all := range stands(s.Events) {
+func Behind(h *History, r Rules) (found []Violation) {
+	for name, all := range stands(h.Events) {
 		for _, k := range all {
 			told, taker := int64(0), false
 			var about []history.Event
-			for _, l := range s.Asks {
+			for _, l := range h.Asks {
 				end := l.Answered
 				if end == 0 {
 					end = forever
@@ -62,7 +62,7 @@ func Behind(s *Story, r Rules) (found []Violation) {
 				if l.Name != name || l.Asked > k.from || end < k.before-int64(20*time.Millisecond) {
 					continue
 				}
-				if l.Granted > 0 || l.Answered == 0 || s.crashed[l.Process] > 0 {
+				if l.Granted > 0 || l.Answered == 0 || h.crashed[l.Process] > 0 {
 					taker = true
 					break
 				}
@@ -80,12 +80,12 @@ func Behind(s *Story, r Rules) (found []Violation) {
 
 // Deleted wants that what a holder believes in is not deleted under it. What may
 // have expired by itself is not counted.
-func Deleted(s *Story, r Rules) (found []Violation) {
+func Deleted(h *History, r Rules) (found []Violation) {
 	if r.Loses {
 		return nil
 	}
-	for name, all := range stands(s.Events) {
-		leases := s.byName()[name]
+	for name, all := range stands(h.Events) {
+		leases := h.byName()[name]
 		for _, k := range all {
 			end := k.about[len(k.about)-1]
 			for _, l := range leases {
@@ -105,18 +105,18 @@ func Deleted(s *Story, r Rules) (found []Violation) {
 // Overtaken is how many later wishes were granted before the unluckiest one, of
 // those that were granted or waited to the end, and how long the longest wait
 // was.
-func Overtaken(s *Story) (most int, longest time.Duration) {
-	for _, l := range s.Asks {
+func Overtaken(h *History) (most int, longest time.Duration) {
+	for _, l := range h.Asks {
 		if l.Answered > 0 && l.Granted == 0 {
 			continue
 		}
 		end := l.Granted
 		if end == 0 {
-			end = s.end
+			end = h.end
 		}
 		longest = max(longest, time.Duration(end-l.Asked))
 		n := 0
-		for _, other := range s.Leases {
+		for _, other := range h.Leases {
 			if other.Granted > end {
 				break
 			}

@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 	holds := whole(a, 10, 150, 100)
 	for _, test := range []struct {
 		name  string
-		check func(*check.Story, check.Rules) []check.Violation
+		check func(*check.History, check.Rules) []check.Violation
 		tale  tale
 		found int
 	}{

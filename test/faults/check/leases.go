@@ -11,27 +11,27 @@ import (
 
 // Exclusion wants that never more is held of a name than there is, by the view of
 // the holders themselves: S1.
-func Exclusion(s *Story, r Rules) []Violation {
+func Exclusion(h *History, r Rules) []Violation {
 	if r.Loses {
 		return nil
 	}
 	var found []Violation
-	for name, leases := range s.byName() {
+	for name, leases := range h.byName() {
 		var held []*Lease
 		for _, l := range leases {
-			held = slices.DeleteFunc(held, func(h *Lease) bool { return h.Until() <= l.Granted })
+			held = slices.DeleteFunc(held, func(earlier *Lease) bool { return earlier.Until() <= l.Granted })
 			if l.Until() <= l.Granted {
 				continue // over when it came
 			}
 			used := l.Weight
-			for _, h := range held {
-				used += h.Weight
+			for _, earlier := range held {
+				used += earlier.Weight
 			}
 			if used > l.Capacity {
 				v := Violation{Checker: "exclusion", Text: fmt.Sprintf("%s: %v beside", name, l), Events: slices.Clone(l.about)}
-				for _, h := range held {
-					v.Text += fmt.Sprintf(" %v;", h)
-					v.Events = append(v.Events, h.about...)
+				for _, earlier := range held {
+					v.Text += fmt.Sprintf(" %v;", earlier)
+					v.Events = append(v.Events, earlier.about...)
 				}
 				found = append(found, v)
 			}
@@ -44,29 +44,29 @@ func Exclusion(s *Story, r Rules) []Violation {
 // Known wants that where data is lost, and two believe, the older one hears of it
 // by its next renewal: S1. So none begins after the grant of the younger, and no
 // deadline of the older lies a ttl and more after that.
-func Known(s *Story, r Rules) []Violation {
+func Known(h *History, r Rules) []Violation {
 	if !r.Loses || r.Split {
 		return nil
 	}
 	var found []Violation
-	for name, leases := range s.byName() {
+	for name, leases := range h.byName() {
 		var held []*Lease
 		for _, l := range leases {
-			held = slices.DeleteFunc(held, func(h *Lease) bool { return h.Until() <= l.Granted })
+			held = slices.DeleteFunc(held, func(earlier *Lease) bool { return earlier.Until() <= l.Granted })
 			if l.Until() <= l.Granted || l.Mode == history.Shared {
 				continue
 			}
-			for _, h := range held {
-				older, younger := h, l
-				if l.Token < h.Token { // its grant was heard late
-					older, younger = l, h
+			for _, earlier := range held {
+				older, younger := earlier, l
+				if l.Token < earlier.Token { // its grant was heard late
+					older, younger = l, earlier
 				}
 				begun := younger.Granted
 				if r.Jumps {
 					begun = max(begun, older.Granted)
 				}
 				if older.Deadline > begun+int64(r.TTL) {
-					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, older, younger), append(slices.Clone(h.about), l.about...)})
+					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, older, younger), append(slices.Clone(earlier.about), l.about...)})
 				}
 			}
 			held = append(held, l)
@@ -79,9 +79,9 @@ func Known(s *Story, r Rules) []Violation {
 // was asked for after another was granted has a higher one: S2. Where data can be
 // lost a process goes on with the tokens of a tenure that is none any more, so
 // only the first holds.
-func Tokens(s *Story, r Rules) []Violation {
+func Tokens(h *History, r Rules) []Violation {
 	var found []Violation
-	for name, leases := range s.byName() {
+	for name, leases := range h.byName() {
 		owner := map[int64]*Lease{}
 		highest := make([]*Lease, len(leases)) // of those granted until then
 		for i, l := range leases {
@@ -102,8 +102,8 @@ func Tokens(s *Story, r Rules) []Violation {
 			if before == 0 {
 				continue
 			}
-			if h := highest[before-1]; h.Token > l.Token {
-				found = append(found, Violation{"tokens", fmt.Sprintf("%s: %v was asked for after %v was granted", name, l, h), append(slices.Clone(h.about), l.about...)})
+			if earlier := highest[before-1]; earlier.Token > l.Token {
+				found = append(found, Violation{"tokens", fmt.Sprintf("%s: %v was asked for after %v was granted", name, l, earlier), append(slices.Clone(earlier.about), l.about...)})
 			}
 		}
 	}
@@ -117,20 +117,20 @@ const backoff = 1500 * time.Millisecond
 // may need, and each process has tried again, no call fails for what they did, and
 // that closing a Client went well.
 // (Replicas may have to be made again, which takes its time.)
-func Recovered(s *Story, r Rules) []Violation {
+func Recovered(h *History, r Rules) []Violation {
 	var found []Violation
-	if s.healed == 0 || Slow(s) {
+	if h.healed == 0 || Slow(h) {
 		return nil
 	}
 	fine := func(c history.Class) bool { return slices.Contains(expected, c) || c == history.Replicas }
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if e.What == history.Stop && !fine(e.Class) {
 			found = append(found, Violation{"recovered", fmt.Sprintf("%s could not close: %s %s", e.Process, e.Class, e.Detail), []history.Event{e}})
 		}
 	}
-	for _, l := range s.Asks {
-		if l.Asked > s.healed+int64(r.Slack+backoff) && l.Granted == 0 && l.Answered > 0 && !fine(l.Why) {
-			found = append(found, Violation{"recovered", fmt.Sprintf("%s: %s failed %v after all was well: %s", l.Name, l.Process, time.Duration(l.Asked-s.healed), l.Why), slices.Clone(l.about)})
+	for _, l := range h.Asks {
+		if l.Asked > h.healed+int64(r.Slack+backoff) && l.Granted == 0 && l.Answered > 0 && !fine(l.Why) {
+			found = append(found, Violation{"recovered", fmt.Sprintf("%s: %s failed %v after all was well: %s", l.Name, l.Process, time.Duration(l.Asked-h.healed), l.Why), slices.Clone(l.about)})
 		}
 	}
 	return found
@@ -143,10 +143,10 @@ var expected = []history.Class{"", history.OK, history.Held, history.Cancelled}
 var lostByTime = []history.Class{history.Expired, history.Taken, history.Gone, history.Refused, history.TooSlow, history.Unreachable, history.Unknown, history.NoQuorum}
 
 // Errors wants errors of the stated kinds only, and without a fault none.
-func Errors(s *Story, r Rules) []Violation {
+func Errors(h *History, r Rules) []Violation {
 	var found []Violation
-	stalled := s.slow(0, 100*time.Millisecond)
-	for _, e := range s.Events {
+	stalled := h.slow(0, 100*time.Millisecond)
+	for _, e := range h.Events {
 		fine := slices.Contains(expected, e.Class) || !r.Quiet || stalled && slices.Contains(lostByTime, e.Class)
 		if e.What == history.Trouble || e.Class == history.Other || !fine {
 			found = append(found, Violation{"errors", fmt.Sprintf("%s: %s of %s: %s %s", e.Process, e.What, e.Name, e.Class, e.Detail), []history.Event{e}})

@@ -64,11 +64,11 @@ func register(ordered bool) porcupine.Model {
 // its end, and tokens rising. Exclusion and Tokens compare times; this finds one
 // order that explains both, or proves that there is none. draw, if not nil, is given a picture of what has none. unknown counts the
 // names that could not be decided within the limit.
-func Linear(s *Story, r Rules, limit time.Duration, draw func(name string, info porcupine.LinearizationInfo, model porcupine.Model)) (found []Violation, unknown int) {
+func Linear(h *History, r Rules, limit time.Duration, draw func(name string, info porcupine.LinearizationInfo, model porcupine.Model)) (found []Violation, unknown int) {
 	if r.Loses {
 		return nil, 0
 	}
-	for name, leases := range s.byName() {
+	for name, leases := range h.byName() {
 		// With WaitReplicas each part of a shared kind gets its token by a renewal of
 		// its own, in any order.
 		ordered := !r.Replicas || !slices.ContainsFunc(leases, func(l *Lease) bool { return l.Mode == history.Shared })

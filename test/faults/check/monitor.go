@@ -21,16 +21,16 @@ type held struct {
 // Believed wants that whoever believed in a lease had the name in Redis all that
 // time, by what the server did. It judges the kinds whose lock key is a string; a
 // history without a witness passes.
-func Believed(s *Story, r Rules) []Violation {
+func Believed(h *History, r Rules) []Violation {
 	if r.Loses {
 		return nil
 	}
-	truth, seen := seenBy(s.Events)
+	truth, seen := seenBy(h.Events)
 	if !seen {
 		return nil
 	}
 	var found []Violation
-	for _, l := range s.Leases {
+	for _, l := range h.Leases {
 		switch l.Kind {
 		case history.Mutex, history.Multi, history.Election:
 		default:

@@ -20,12 +20,12 @@ const undisturbed = 500 * time.Millisecond
 
 // Contexts counts the leases whose context ended by their deadline while their
 // process ran, and those of them that were late by more than Punctual: S3.
-func Contexts(s *Story) (ended int, late []*Lease) {
-	for _, l := range s.Leases {
+func Contexts(h *History) (ended int, late []*Lease) {
+	for _, l := range h.Leases {
 		if l.Over == 0 || l.Why != history.Expired {
 			continue
 		}
-		if s.paused(l.Process, l.Deadline-int64(undisturbed), l.Over+int64(undisturbed)) {
+		if h.paused(l.Process, l.Deadline-int64(undisturbed), l.Over+int64(undisturbed)) {
 			continue
 		}
 		ended++
@@ -54,24 +54,24 @@ func Moments(late []*Lease) (n int) {
 
 // Slow reports whether a process or a server did not run for a moment once all faults
 // were over: times that are no matter of safety are not judged then.
-func Slow(s *Story) bool { return s.slow(s.healed, 100*time.Millisecond) }
+func Slow(h *History) bool { return h.slow(h.healed, 100*time.Millisecond) }
 
 // Waiting wants that, once all faults are over, nobody waits for a name that
 // nobody holds for longer than what is left of a ttl and a tenth of a second.
 // (Rules.Slack is added.)
-func Waiting(s *Story, r Rules) []Violation {
-	if Slow(s) {
+func Waiting(h *History, r Rules) []Violation {
+	if Slow(h) {
 		return nil
 	}
 	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)
 	held, granted, waited := map[string][]span{}, map[string][]span{}, map[string][]span{}
 	severally := map[multi][]string{} // attempts that wait for all of these
 	until := map[multi]span{}
-	for _, l := range s.Asks {
-		gone := s.crashed[l.Process]
+	for _, l := range h.Asks {
+		gone := h.crashed[l.Process]
 		end := func(t int64) int64 {
 			if t == 0 {
-				t = s.end
+				t = h.end
 			}
 			if gone > 0 {
 				t = min(t, gone)
@@ -79,7 +79,7 @@ func Waiting(s *Story, r Rules) []Violation {
 			return t
 		}
 		if l.Answered == 0 || l.Granted > 0 || l.Why == history.Cancelled {
-			wait := span{max(l.Asked, s.healed), end(l.Answered)}
+			wait := span{max(l.Asked, h.healed), end(l.Answered)}
 			if l.Kind == history.Multi {
 				m := multi{l.Process, l.Asked}
 				severally[m], until[m] = append(severally[m], l.Name), wait
@@ -96,7 +96,7 @@ func Waiting(s *Story, r Rules) []Violation {
 	}
 	var found []Violation
 	judge := func(name string, busy []span, waits ...span) {
-		for _, idle := range gaps(busy, s.healed, s.end, bound) {
+		for _, idle := range gaps(busy, h.healed, h.end, bound) {
 			i := slices.IndexFunc(waits, func(w span) bool { return min(w.to, idle.to)-max(w.from, idle.from) > bound })
 			if i >= 0 {
 				found = append(found, Violation{"waiting", fmt.Sprintf("%s: nobody holds it from %d for %v, and somebody waits from %d to %d",
@@ -137,9 +137,9 @@ func gaps(spans []span, from, to, least int64) (free []span) {
 
 // Leftovers wants that at the end no key outlives its ttl, and that nothing
 // stands in Redis of a process that ended well, so that Close said nil: L2.
-func Leftovers(s *Story, r Rules) []Violation {
+func Leftovers(h *History, r Rules) []Violation {
 	var found []Violation
-	for _, e := range s.Events {
+	for _, e := range h.Events {
 		if e.What != history.Left {
 			continue
 		}
@@ -147,7 +147,7 @@ func Leftovers(s *Story, r Rules) []Violation {
 		if strings.HasPrefix(e.Name, "holdfast/holders:") {
 			life += 30 * time.Second // of the key, where somebody waited; its entries live for a ttl
 		}
-		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
+		dead := h.crashed[e.Process] > 0 || h.unclean[e.Process] || r.Loses // what was taken away can be back
 		dead = dead || r.Replicas && e.Detail == "waits"                    // only what is held waits for replicas
 		dead = dead || r.Lags && e.Detail == "held"
 		switch {

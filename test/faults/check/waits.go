@@ -21,14 +21,14 @@ const abreast = 250 * time.Millisecond
 // Idle wants that a free name is not idle for longer than L1 says while a living waiter
 // with a working connection asks for it. Where servers or the network are hit, that is
 // judged from when they are well.
-func Idle(s *Story, r Rules) []Violation {
-	found, _ := Idleness(s, r)
+func Idle(h *History, r Rules) []Violation {
+	found, _ := Idleness(h, r)
 	return found
 }
 
 // Idleness is Idle, and the longest idle time, without the standstills in it.
-func Idleness(s *Story, r Rules) (found []Violation, longest time.Duration) {
-	names, rules := s.names(r), r.waits()
+func Idleness(h *History, r Rules) (found []Violation, longest time.Duration) {
+	names, rules := h.names(r), r.waits()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		breaches, most := names[name].Idle(rules)
 		longest = max(longest, most)
@@ -43,11 +43,11 @@ func Idleness(s *Story, r Rules) (found []Violation, longest time.Duration) {
 // InOrder wants that no waiter is served after callers who came later in another Client,
 // beyond what L1 allows; on a quorum, that no other Client is granted a name more than ten
 // times during one wait. It judges histories in which servers and network are left alone.
-func InOrder(s *Story, r Rules) (found []Violation) {
+func InOrder(h *History, r Rules) (found []Violation) {
 	if !r.Calm || r.Loses {
 		return nil
 	}
-	names, rules := s.names(r), r.waits()
+	names, rules := h.names(r), r.waits()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		for _, b := range names[name].Overtaken(rules) {
 			until := b.Call.Until
@@ -81,23 +81,23 @@ func (r Rules) waits() waiting.Rules {
 }
 
 // names are the calls of a history by name.
-func (s *Story) names(r Rules) map[string]*waiting.Name {
+func (h *History) names(r Rules) map[string]*waiting.Name {
 	names := map[string]*waiting.Name{}
-	frozen, still := map[string][]waiting.Span{}, s.still()
-	for _, l := range s.Asks {
+	frozen, still := map[string][]waiting.Span{}, h.still()
+	for _, l := range h.Asks {
 		n := names[l.Name]
 		if n == nil {
-			n = &waiting.Name{Capacity: l.Capacity, Still: still, Frozen: frozen, To: s.end}
+			n = &waiting.Name{Capacity: l.Capacity, Still: still, Frozen: frozen, To: h.end}
 			if !r.Calm {
-				n.From, n.Lost = s.healed, []int64{s.healed}
+				n.From, n.Lost = h.healed, []int64{h.healed}
 			} else if r.Loses {
-				n.Lost = s.forgot
+				n.Lost = h.forgot
 			}
 			names[l.Name] = n
 		}
-		c := s.call(l, r)
+		c := h.call(l, r)
 		n.Calls = append(n.Calls, c)
-		frozen[c.Client] = spansOf(s.frozen[l.Process])
+		frozen[c.Client] = spansOf(h.frozen[l.Process])
 		switch l.Why {
 		case "", history.Cancelled, history.Held, history.Expired, history.Taken, history.Gone:
 		default: // it may have been granted, and nobody heard of it
@@ -107,50 +107,50 @@ func (s *Story) names(r Rules) map[string]*waiting.Name {
 		}
 	}
 	for name, n := range names {
-		if !r.Calm && s.healed == 0 {
+		if !r.Calm && h.healed == 0 {
 			delete(names, name)
 			continue
 		}
-		n.Doubt = append(n.Doubt, s.doubts(name, n, r)...)
+		n.Doubt = append(n.Doubt, h.doubts(name, n, r)...)
 	}
 	return names
 }
 
 // call is an attempt as waiting sees it.
-func (s *Story) call(l *Lease, r Rules) *waiting.Call {
+func (h *History) call(l *Lease, r Rules) *waiting.Call {
 	c := &waiting.Call{
 		Client: fmt.Sprintf("%s/%d", l.Process, l.Client), Weight: l.Weight, Asked: l.Asked, Until: l.Answered,
-		Got: l.Granted, Left: s.left(l, r), Token: l.Token, Dedicated: l.Kind == history.Multi,
+		Got: l.Granted, Left: h.left(l, r), Token: l.Token, Dedicated: l.Kind == history.Multi,
 		Own: l.Kind == history.Election || l.Kind == history.Semaphore || l.Kind == history.RWMutex,
 	}
 	c.Place = c.Client
 	if c.Own {
 		c.Place = fmt.Sprint(c.Client, ".", l.Attempt)
 	}
-	if gone := s.crashed[l.Process]; l.Answered == 0 && gone > 0 {
+	if gone := h.crashed[l.Process]; l.Answered == 0 && gone > 0 {
 		c.Until, c.Dead = gone, true
 	} else if l.Answered == 0 {
-		c.Until = s.end
+		c.Until = h.end
 	}
 	return c
 }
 
 // left is when a lease had ended in Redis, at the latest.
-func (s *Story) left(l *Lease, r Rules) int64 {
+func (h *History) left(l *Lease, r Rules) int64 {
 	if l.Granted == 0 {
 		return 0
 	}
 	ttl := int64(r.TTL)
 	left := l.Released
-	switch gone := s.crashed[l.Process]; {
+	switch gone := h.crashed[l.Process]; {
 	case left > 0 && l.Result != history.OK && l.Over == 0:
 		left = l.Release + ttl
 	case left == 0 && gone > 0:
 		left = max(l.Deadline, gone+ttl)
 	case left == 0:
-		left = s.end
+		left = h.end
 	}
-	for _, f := range s.frozen[l.Process] { // it can't prolong it meanwhile
+	for _, f := range h.frozen[l.Process] { // it can't prolong it meanwhile
 		if f.from > l.Granted && f.from < left && f.to > f.from+ttl {
 			left = min(left, max(l.Granted, f.from+ttl))
 		}
@@ -160,13 +160,13 @@ func (s *Story) left(l *Lease, r Rules) int64 {
 
 // doubts are when a process that was killed or stopped may have held a name though none of
 // its callers knew: from then on for a ttl, unless another held it just then.
-func (s *Story) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Span) {
+func (h *History) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Span) {
 	const recent, around = int64(300 * time.Millisecond), int64(20 * time.Millisecond)
 	gone := map[string][]int64{}
-	for process, t := range s.crashed {
+	for process, t := range h.crashed {
 		gone[process] = append(gone[process], t)
 	}
-	for process, spans := range s.frozen {
+	for process, spans := range h.frozen {
 		for _, f := range spans {
 			gone[process] = append(gone[process], f.from)
 		}
@@ -174,7 +174,7 @@ func (s *Story) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Spa
 	for process, times := range gone {
 		for _, t := range times {
 			touched, other := false, false
-			for _, l := range s.Asks {
+			for _, l := range h.Asks {
 				if l.Name != name {
 					continue
 				}
@@ -182,7 +182,7 @@ func (s *Story) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Spa
 					last := max(l.Answered, l.Released)
 					touched = touched || l.Asked <= t && (l.Answered == 0 || l.Granted > 0 && l.Released == 0 || last > t-recent-int64(r.TTL)/2)
 				} else {
-					other = other || l.Capacity == 1 && l.Granted > 0 && l.Granted < t-around && min(s.left(l, r), l.Until()) > t+around
+					other = other || l.Capacity == 1 && l.Granted > 0 && l.Granted < t-around && min(h.left(l, r), l.Until()) > t+around
 				}
 			}
 			if touched && !other {
@@ -195,10 +195,10 @@ func (s *Story) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Spa
 
 // still are the standstills that nobody made: what a process says of itself when it goes on
 // after it was stopped is none.
-func (s *Story) still() []waiting.Span {
+func (h *History) still() []waiting.Span {
 	var all []span
-	for _, p := range s.stalls {
-		made := slices.ContainsFunc(s.frozen[p.process], func(f span) bool { return p.from <= f.to && p.to >= f.from })
+	for _, p := range h.stalls {
+		made := slices.ContainsFunc(h.frozen[p.process], func(f span) bool { return p.from <= f.to && p.to >= f.from })
 		if !made {
 			all = append(all, p.span)
 		}
