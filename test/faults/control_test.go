@@ -88,7 +88,7 @@ func (p *Controlled) Play(c Control, seed uint64) (o ControlOutcome, err error) 
 	return o, nil
 }
 
-// Controlled plays controls, at places that stay open for the length of a test.
+// Controlled plays controls, on topologies that stay open for the length of a test.
 type Controlled struct {
 	t          testing.TB
 	slack      time.Duration

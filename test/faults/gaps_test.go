@@ -111,8 +111,8 @@ func TestGapAtTheEnd(t *testing.T) {
 // watched begins to watch a server, and returns where the events go.
 func watched(t *testing.T, server net.Listener) (file string, notes *history.Writer, stop func()) {
 	t.Helper()
-	file = filepath.Join(t.TempDir(), "witness.jsonl")
-	notes, err := history.NewWriter(file, "witness")
+	file = filepath.Join(t.TempDir(), "monitor.jsonl")
+	notes, err := history.NewWriter(file, "monitor")
 	if err != nil {
 		t.Fatal(err)
 	}

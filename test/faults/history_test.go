@@ -70,7 +70,7 @@ type Outcome struct {
 	Err        error           // of the harness
 }
 
-// play plays a history at a place and judges it.
+// play plays a history on its topology and checks it.
 func (r *run) play() Outcome {
 	o := Outcome{Scenario: r.scenario, Seed: r.seed}
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
@@ -81,7 +81,7 @@ func (r *run) play() Outcome {
 	}
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
-	if err != nil { // what there is of it is judged all the same: it may say why
+	if err != nil { // what there is of it is checked all the same: it may say why
 		o.Err = fmt.Errorf("%v, seed %d: %w", r.scenario, r.seed, err)
 		events, _ = history.Merge(r.files()...)
 	}
@@ -179,7 +179,7 @@ func (r *run) record() ([]history.Event, error) {
 	return history.Merge(r.files()...)
 }
 
-// happen is what happens between the start of the crew and its end.
+// happen is what happens between the start of the workers and its end.
 func (r *run) happen() error {
 	c := r.workers
 	length := cmp.Or(r.length, 3*time.Second)
@@ -208,7 +208,7 @@ func (r *run) monitored() bool {
 
 // watch watches the one server, if it is to be. stop ends that.
 func (r *run) watch() (stop func(), err error) {
-	notes, err := history.NewWriter(r.monitorFile(), "witness")
+	notes, err := history.NewWriter(r.monitorFile(), "monitor")
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (r *run) watch() (stop func(), err error) {
 
 func (r *run) pulseFile() string { return filepath.Join(r.dir, "pulse.jsonl") }
 
-func (r *run) monitorFile() string { return filepath.Join(r.dir, "witness.jsonl") }
+func (r *run) monitorFile() string { return filepath.Join(r.dir, "monitor.jsonl") }
 
-// settings draws what the members of the crew are.
+// settings draws what the workers are.
 func (r *run) settings() func(int) client.Setting {
 	if shape := r.scenario.Fault.Shape; shape != nil {
 		return r.shaped(shape)

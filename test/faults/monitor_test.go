@@ -19,7 +19,7 @@ import (
 // watchServer watches a server by MONITOR: what its scripts did to the keys that say who
 // holds a name. It is the other side of what clients believe.
 //
-// It notes what scripts do to the lock key of the names with a prefix, as events of the kind Witness:
+// It notes what scripts do to the lock key of the names with a prefix, as events of the kind Monitor:
 // Name, Process (the owner in the id), Detail (set, set if free, prolong, end) and Version, the life in
 // ns. T is the server's clock, as that of the history. Where the connection breaks it
 // comes again, and notes a Gap. It returns when the server has confirmed. stop ends it when
@@ -131,7 +131,7 @@ func (w *monitor) run(conn net.Conn, lines *bufio.Reader, last int64) {
 			select {
 			case <-w.done:
 				if w.lags {
-					w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: gap})
+					w.notes.Note(history.Event{What: history.Gap, Process: "monitor", Deadline: gap})
 				}
 				return
 			case <-time.After(time.Millisecond):
@@ -139,7 +139,7 @@ func (w *monitor) run(conn net.Conn, lines *bufio.Reader, last int64) {
 			last = history.Now()
 			conn, lines, err = w.open()
 		}
-		w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: gap})
+		w.notes.Note(history.Event{What: history.Gap, Process: "monitor", Deadline: gap})
 	}
 }
 

@@ -22,9 +22,8 @@ import (
 // Promise is what peers are compared by.
 type Promise string
 
-// The promises. Whether one is broken is judged by the checkers that judge
-// holdfast, or, where these need what only holdfast writes into Redis, by what
-// stood in Redis.
+// The promises. The checkers of holdfast say whether one is broken. Where they need what
+// only holdfast writes into Redis, what stood in Redis says it.
 const (
 	OwnView  Promise = "exclusion by own view"
 	Fenced   Promise = "fenced register"
@@ -40,33 +39,33 @@ var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
 // end.
 var reachable = []string{inject.None.Name, "answers-lost", "nth-answer-lost", "answers-held", "stalled", "latency", "client-pause", "server-frozen"}
 
-// checkPeer judges the promises that a scenario is about; a promise that it is not
+// checkPeer checks the promises that a scenario is about; a promise that it is not
 // about, or that the peer does not make, is not in the answer.
 func checkPeer(s *check.History, peer client.Peer, scenario Scenario, ttl time.Duration) map[Promise][]check.Violation {
 	r := check.Rules{TTL: ttl, Loses: scenario.Fault.Loses, Split: scenario.Fault.Splits}
-	judged := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
+	checked := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
 	if !scenario.Fault.Loses {
-		judged[OwnView] = check.Exclusion(s, r)
-		if peer != client.Holdfast { // whose key changes by turns and grants: a witness judges that, see TestVerify
-			judged[NotTaken] = check.Deleted(s, r)
+		checked[OwnView] = check.Exclusion(s, r)
+		if peer != client.Holdfast { // whose key changes by turns and grants: MONITOR shows that, see TestVerify
+			checked[NotTaken] = check.Deleted(s, r)
 		}
 	}
 	if peer == client.Rueidislock && !scenario.Fault.Loses {
-		judged[Told] = judged[OwnView] // its view is that its context has not ended
+		checked[Told] = checked[OwnView] // its view is that its context has not ended
 	}
 	if peer == client.Holdfast {
-		judged[Told] = nil
+		checked[Told] = nil
 		if _, late := check.Contexts(s); len(late) > 0 {
-			judged[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
+			checked[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
 		}
 	}
 	if slices.Contains(reachable, scenario.Fault.Name) {
-		judged[NotLeft] = check.Behind(s, r)
+		checked[NotLeft] = check.Behind(s, r)
 		if peer == client.Holdfast {
-			judged[NotLeft] = check.Leftovers(s, r)
+			checked[NotLeft] = check.Leftovers(s, r)
 		}
 	}
-	return judged
+	return checked
 }
 
 // PeerReport is what histories of peers came to.
@@ -81,13 +80,13 @@ type PeerReport struct {
 type PeerRow struct {
 	Histories int                       `json:"histories"`
 	Grants    int                       `json:"grants"`
-	Promises  map[Promise]*PeerJudgment `json:"promises"`
+	Promises  map[Promise]*PeerPromise `json:"promises"`
 	Overtook  int                       `json:"overtaken"` // the most in one wait, where nothing was done to anybody
 	Waited    time.Duration             `json:"waited"`    // the longest there
 }
 
-// PeerJudgment is about one promise.
-type PeerJudgment struct {
+// PeerPromise is about one promise.
+type PeerPromise struct {
 	Histories int               `json:"histories"` // of scenarios that are about it
 	Broken    int               `json:"broken"`    // of these
 	First     map[string]string `json:"first"`     // by scenario, the first that was seen broken there: how to replay it
@@ -96,7 +95,7 @@ type PeerJudgment struct {
 func newPeerReport(plan PeerPlan) *PeerReport {
 	r := &PeerReport{Rows: map[client.Peer]*PeerRow{}, plan: plan}
 	for _, p := range plan.Peers {
-		r.Rows[p] = &PeerRow{Promises: map[Promise]*PeerJudgment{}}
+		r.Rows[p] = &PeerRow{Promises: map[Promise]*PeerPromise{}}
 	}
 	return r
 }
@@ -115,7 +114,7 @@ func (r *PeerReport) add(o *PeerOutcome) {
 	for promise, violations := range o.Checked {
 		j := row.Promises[promise]
 		if j == nil {
-			j = &PeerJudgment{First: map[string]string{}}
+			j = &PeerPromise{First: map[string]string{}}
 			row.Promises[promise] = j
 		}
 		j.Histories++
@@ -174,7 +173,7 @@ func (r *PeerReport) Table(w io.Writer) {
 		fmt.Fprintf(table, "%s\t%d", peer, row.Grants)
 		for _, p := range Promises {
 			if j := row.Promises[p]; j == nil && p != Told {
-				fmt.Fprint(table, "\tnot judged here")
+				fmt.Fprint(table, "\tnot checked here")
 			} else {
 				fmt.Fprintf(table, "\t%s", j)
 			}
@@ -193,7 +192,7 @@ func (r *PeerReport) Table(w io.Writer) {
 	}
 }
 
-func (j *PeerJudgment) String() string {
+func (j *PeerPromise) String() string {
 	switch {
 	case j == nil:
 		return "not offered"

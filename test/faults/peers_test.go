@@ -19,9 +19,9 @@ var (
 	peerHistories = flag.Int("peer-histories", 1, "histories of each peer in each scenario")
 )
 
-// The scenarios that judge holdfast judge other locks, too. What holdfast promises it
+// Other locks are checked in the scenarios of holdfast, too. What holdfast promises it
 // keeps there, and a process that is frozen between reading and writing undoes
-// what others wrote where there is no token: the judges can see it.
+// what others wrote where there is no token: the checkers see it.
 func TestPeers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
@@ -82,6 +82,6 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	if len(report.Rows) == len(client.Peers) && scenario.MatchString("standalone/client-frozen/before-write") && unfenced == 0 {
-		t.Error("no lock without a token lost an update, want one: do the judges see anything?")
+		t.Error("no lock without a token lost an update, want one: do the checkers see anything?")
 	}
 }

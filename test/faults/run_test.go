@@ -35,18 +35,18 @@ func Run(t testing.TB, plan Plan) *Report {
 	var working sync.WaitGroup
 	var telling sync.Mutex
 	for range plan.Parallel {
-		places := map[topology.Kind]*topology.Topology{}
+		topologies := map[topology.Kind]*topology.Topology{}
 		working.Go(func() {
-			defer func() { // a place that can't be opened ends this goroutine, and fails the test
+			defer func() { // a topology that can't be opened ends this goroutine, and fails the test
 				for range work {
 				}
 			}()
 			for r := range work {
 				kind := r.scenario.Topology
-				if places[kind] == nil {
-					places[kind] = topology.Open(t, kind)
+				if topologies[kind] == nil {
+					topologies[kind] = topology.Open(t, kind)
 				}
-				r.t, r.topology, r.slack, r.length = t, places[kind], plan.Slack, plan.Length
+				r.t, r.topology, r.slack, r.length = t, topologies[kind], plan.Slack, plan.Length
 				o := r.play()
 				telling.Lock()
 				report.add(o)

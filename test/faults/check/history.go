@@ -1,5 +1,5 @@
-// Package check judges a history: each checker says what in it breaks a promise
-// of holdfast.
+// Package check has the checkers: each says what in a history breaks a promise of
+// holdfast.
 package check
 
 import (
@@ -201,7 +201,7 @@ func (h *History) byName() map[string][]*Lease {
 	return names
 }
 
-// All runs every checker that judges a single history.
+// All runs every checker of a single history.
 func All(h *History, r Rules) []Violation {
 	var all []Violation
 	for _, check := range []func(*History, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Idle, InOrder, Leftovers, Believed, Known, Recovered} {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults/history"
 )
 
-// Seen begins the Detail of a Witness that has looked at a key from outside: what
+// Seen begins the Detail of an event Monitor that has looked at a key from outside: what
 // follows stands for its value, "-" for no key. T is after the look, Deadline
 // before it.
 const Seen = "seen "
@@ -39,7 +39,7 @@ func stands(events []history.Event) map[string][]stand {
 		}
 		if value != "-" {
 			// The look before this event's was within milliseconds, or, where a server
-			// did not answer, long ago: nothing is judged by then.
+			// did not answer, long ago: nothing is concluded from then.
 			now[e.Name] = &stand{value: value, before: max(before[e.Name], e.Deadline-int64(20*time.Millisecond)), from: e.T, about: []history.Event{e}}
 		}
 		before[e.Name] = e.Deadline

@@ -12,15 +12,15 @@ import (
 // its commands: it takes the time once, in ms.
 const tolerance = int64(1500 * time.Microsecond)
 
-// held is a time in which Redis kept a name for somebody, by what a witness saw.
+// held is a time in which Redis kept a name for somebody, by what MONITOR showed.
 type held struct {
 	owner    string // empty: not known
 	from, to int64
 }
 
 // Believed wants that whoever believed in a lease had the name in Redis all that
-// time, by what the server did. It judges the kinds whose lock key is a string; a
-// history without a witness passes.
+// time, by what the server did. It checks the kinds whose lock key is a string; a
+// history without MONITOR passes.
 func Believed(h *History, r Rules) []Violation {
 	if r.Loses {
 		return nil
@@ -37,7 +37,7 @@ func Believed(h *History, r Rules) []Violation {
 			continue
 		}
 		if at := unbacked(truth[l.Name], l); at > 0 {
-			found = append(found, Violation{"witness", fmt.Sprintf("%s: %v, but at %d Redis had it for somebody else or nobody", l.Name, l, at), slices.Clone(l.about)})
+			found = append(found, Violation{"monitor", fmt.Sprintf("%s: %v, but at %d Redis had it for somebody else or nobody", l.Name, l, at), slices.Clone(l.about)})
 		}
 	}
 	return found

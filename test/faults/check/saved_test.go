@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	saved    = flag.String("history", "", "a saved history that TestSaved judges")
+	saved    = flag.String("history", "", "a saved history that TestSaved checks")
 	savedTTL = flag.Duration("ttl", time.Second, "of that history")
 	calm     = flag.Bool("calm", false, "nothing was done to its servers and its network")
 	polled   = flag.Bool("polled", false, "it is of a quorum")
 )
 
-// What was saved of a failure can be judged again: -args -history FILE. Without
-// one there is nothing to judge.
+// What was saved of a failure can be checked again: -args -history FILE. Without
+// one there is nothing to check.
 func TestSaved(t *testing.T) {
 	if *saved == "" {
 		return

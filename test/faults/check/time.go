@@ -53,7 +53,7 @@ func Moments(late []*Lease) (n int) {
 }
 
 // Slow reports whether a process or a server did not run for a moment once all faults
-// were over: times that are no matter of safety are not judged then.
+// were over: times that are no matter of safety are not checked then.
 func Slow(h *History) bool { return h.slow(h.healed, 100*time.Millisecond) }
 
 // Waiting wants that, once all faults are over, nobody waits for a name that
@@ -95,7 +95,7 @@ func Waiting(h *History, r Rules) []Violation {
 		}
 	}
 	var found []Violation
-	judge := func(name string, busy []span, waits ...span) {
+	idleIn := func(name string, busy []span, waits ...span) {
 		for _, idle := range gaps(busy, h.healed, h.end, bound) {
 			i := slices.IndexFunc(waits, func(w span) bool { return min(w.to, idle.to)-max(w.from, idle.from) > bound })
 			if i >= 0 {
@@ -105,14 +105,14 @@ func Waiting(h *History, r Rules) []Violation {
 		}
 	}
 	for name, waits := range waited {
-		judge(name, slices.Concat(held[name], granted[name]), waits...)
+		idleIn(name, slices.Concat(held[name], granted[name]), waits...)
 	}
 	for m, names := range severally { // those that wait for several never stop each other: all take them in one order
 		var busy []span
 		for _, name := range names {
 			busy = append(busy, granted[name]...)
 		}
-		judge(strings.Join(names, ", "), busy, until[m])
+		idleIn(strings.Join(names, ", "), busy, until[m])
 	}
 	return found
 }

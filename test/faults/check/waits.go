@@ -20,7 +20,7 @@ const abreast = 250 * time.Millisecond
 
 // Idle wants that a free name is not idle for longer than L1 says while a living waiter
 // with a working connection asks for it. Where servers or the network are hit, that is
-// judged from when they are well.
+// checked from when they are well.
 func Idle(h *History, r Rules) []Violation {
 	found, _ := Idleness(h, r)
 	return found
@@ -42,7 +42,7 @@ func Idleness(h *History, r Rules) (found []Violation, longest time.Duration) {
 
 // InOrder wants that no waiter is served after callers who came later in another Client,
 // beyond what L1 allows; on a quorum, that no other Client is granted a name more than ten
-// times during one wait. It judges histories in which servers and network are left alone.
+// times during one wait. It checks histories in which servers and network are left alone.
 func InOrder(h *History, r Rules) (found []Violation) {
 	if !r.Calm || r.Loses {
 		return nil

@@ -68,8 +68,8 @@ const (
 	Freeze     What = "freeze"      // controller: the process does not run any more
 	Thaw       What = "thaw"        // * controller: it may run again
 	Healed     What = "healed"      // controller: no fault from here on
-	Monitor    What = "witness"     // what a server ran; T by the server's clock, Detail: the command
-	Gap        What = "gap"         // witness: it did not see what happened between Deadline and T
+	Monitor    What = "monitor"     // what a server ran; T by the server's clock, Detail: the command
+	Gap        What = "gap"         // monitor: it did not see what happened between Deadline and T
 	Left       What = "left"        // controller, at the end: a key; Name: the key, Deadline: when it ends, 0 never; Detail: the ids in it
 )
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package faults is the catalogue of what is done to clients, servers and the
+// Package inject is the catalogue of what is done to clients, servers and the
 // network between them.
 package inject
 

@@ -12,7 +12,7 @@ import (
 // Netns reports whether clients are in network namespaces of their own.
 func (k Kind) Netns() bool { return k == Netns || k == NetnsQuorum }
 
-// Can says why there can't be such a place on this machine; nil: there can.
+// Can says why there can't be such a topology on this machine; nil: there can.
 func (k Kind) Can() error {
 	if k.Netns() {
 		return netns.Allowed()

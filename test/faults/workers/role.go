@@ -22,11 +22,11 @@ const variable = "HOLDFAST_VERIFY_ROLE"
 // role is what a child is: one of these. Its network namespace stands in netns.go.
 type role struct {
 	Client   *client.Setting
-	Resource *place
+	Resource *address
 }
 
-// place is where the resource listens and what it writes.
-type place struct{ Socket, History string }
+// address is where the resource listens and what it writes.
+type address struct{ Socket, History string }
 
 // Play makes a binary its own children: main calls it first, and if it says that
 // it was one, ends.

@@ -35,14 +35,14 @@ type Workers struct {
 
 // Start starts the resource and so many clients, and returns when all work.
 // dir is short, for a socket is in it. setting says what a member is; name,
-// number, files and seed are set by the crew.
+// number, files and seed are set by the workers.
 func Start(dir string, members int, setting func(member int) client.Setting) (*Workers, error) {
 	c := &Workers{dir: dir, setting: setting, members: make([]*Process, members), dead: map[string]bool{}}
 	var err error
 	if c.Notes, err = history.NewWriter(c.File("controller"), "controller"); err != nil {
 		return nil, err
 	}
-	if c.resource, err = start("resource", role{Resource: &place{c.socket(), c.File("resource")}}); err != nil {
+	if c.resource, err = start("resource", role{Resource: &address{c.socket(), c.File("resource")}}); err != nil {
 		return nil, err
 	}
 	if err := c.resource.heard(client.Ready, patience); err != nil {
