@@ -22,7 +22,7 @@ import (
 )
 
 // childVariable holds, in the environment of a child, its setting as JSON.
-const childVariable = "HOLDFAST_LAB_JOURNALED"
+const childVariable = "HOLDFAST_TEST_JOURNALED"
 
 type setting struct {
 	URL, Owner string

@@ -20,7 +20,7 @@ import (
 )
 
 // childVariable holds, in the environment of a child, its setting as JSON.
-const childVariable = "HOLDFAST_LAB_CHILD"
+const childVariable = "HOLDFAST_TEST_CHILD"
 
 // TestMain makes this binary its own children: the lock is between processes,
 // so it is tested by processes, each with the race detector if we have it.

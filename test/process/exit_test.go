@@ -19,7 +19,7 @@ import (
 
 // exitsVariable holds, in the environment of a child, the URL of a server: it gives up
 // a Lock there and exits.
-const exitsVariable = "HOLDFAST_LAB_EXITS"
+const exitsVariable = "HOLDFAST_TEST_EXITS"
 
 // giveUpAndExit waits for a name that is held, and exits right after the end of the
 // wait, without Close.

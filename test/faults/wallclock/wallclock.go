@@ -70,7 +70,7 @@ func Start(t testing.TB) *Clock {
 
 // Env is what a server whose clock this is has in its environment.
 func (c *Clock) Env() []string {
-	return []string{"LD_PRELOAD=" + c.library, "HOLDFAST_LAB_CLOCK=" + c.file.Name()}
+	return []string{"LD_PRELOAD=" + c.library, "HOLDFAST_TEST_CLOCK=" + c.file.Name()}
 }
 
 // Step moves the clock.

@@ -15,7 +15,7 @@ static const int64_t second = 1000000000;
 static const int64_t *shift;
 
 __attribute__((constructor)) static void map(void) {
-	const char *name = getenv("HOLDFAST_LAB_CLOCK");
+	const char *name = getenv("HOLDFAST_TEST_CLOCK");
 	int file = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
 	if (file < 0) return;
 	void *at = mmap(NULL, sizeof *shift, PROT_READ, MAP_SHARED, file, 0);
