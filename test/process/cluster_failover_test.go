@@ -40,10 +40,10 @@ func TestClusterFailovers(t *testing.T) {
 		}
 	}
 	shared := []string{name(true), name(true), name(false)}
-	staff := hire(t, clienttest.Cluster(nodes).URL(), 4, 2, dutyTTL, func(_, i int) string { return name(i%4 != 3) }, shared)
-	staff.glance = name(true)
+	workers := hire(t, clienttest.Cluster(nodes).URL(), 4, 2, dutyTTL, func(_, i int) string { return name(i%4 != 3) }, shared)
+	workers.glance = name(true)
 	for n, f := range []force{{lag: true}, {lag: true, freeze: true}} {
-		round := staff.strike(t, f, there, master, []*redistest.Server{replica}, func() {
+		round := workers.strike(t, f, there, master, []*redistest.Server{replica}, func() {
 			clienttest.Eventually(t, "the replica is the master", func() bool {
 				role, err := replica.Do("ROLE")
 				return err == nil && strings.HasPrefix(role, "master")
@@ -58,5 +58,5 @@ func TestClusterFailovers(t *testing.T) {
 		redistest.ClusterWhole(t, nodes, 3)
 		master, replica = replica, master
 	}
-	staff.dismiss(t)
+	workers.dismiss(t)
 }

@@ -48,20 +48,20 @@ func (f force) String() string {
 func TestSentinelFailovers(t *testing.T) {
 	t.Parallel()
 	guarded := redistest.Sentinel(t, 2)
-	crew := hire(t, guarded.URL(), 4, 2, idleTTL, func(process, i int) string { return fmt.Sprint("kept-", process, "-", i) }, []string{"s0", "s1", "s2"})
+	workers := hire(t, guarded.URL(), 4, 2, idleTTL, func(process, i int) string { return fmt.Sprint("kept-", process, "-", i) }, []string{"s0", "s1", "s2"})
 	for _, sentinel := range guarded.Sentinels { // the machine may be busy
 		sentinel.MustDo(t, "SENTINEL", "SET", redistest.SentinelMaster, "down-after-milliseconds", 1000)
 	}
 	forces := []force{{lag: true}, {lag: true, freeze: true}, {}, {freeze: true}}
 	for n := range *failovers {
 		if before := now(); guarded.Whole(t) {
-			crew.unforced(before)
+			workers.unforced(before)
 		}
 		f := forces[n%len(forces)]
 		if n > 2 { // most with losses
 			f.lag = n%5 != 0
 		}
-		round := crew.strike(t, f, nil, guarded.Master, guarded.Replicas, func() { guarded.Promoted(t) })
+		round := workers.strike(t, f, nil, guarded.Master, guarded.Replicas, func() { guarded.Promoted(t) })
 		old := round.master
 		if f.freeze {
 			redistest.ThawAll(t, old)
@@ -74,7 +74,7 @@ func TestSentinelFailovers(t *testing.T) {
 		round.log(t, n)
 	}
 	time.Sleep(*known) // the last losses
-	crew.dismiss(t)
+	workers.dismiss(t)
 }
 
 // workerSet is the processes of such a test.

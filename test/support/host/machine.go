@@ -1,4 +1,4 @@
-// Package machine says on what figures were found, in the words that reports and
+// Package host says on which machine figures were measured, in the words that reports and
 // pages have in common.
 package host
 
