@@ -4,8 +4,6 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -109,33 +107,19 @@ func (p *Controlled) topology(kind topology.Kind) *topology.Topology {
 
 // history plays one, and says that nothing was to be lost in it.
 func (p *Controlled) history(scenario Scenario, peer client.Peer, seed uint64) (*check.History, check.Rules, error) {
-	r := run{scenario: scenario, seed: seed, peer: peer, t: p.t, topology: p.topology(scenario.Topology), slack: p.slack, random: rand.New(rand.NewPCG(seed, 1))}
-	var err error
-	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
-		return nil, check.Rules{}, err
-	}
-	defer os.RemoveAll(r.dir)
-	events, err := r.record()
+	r := run{scenario: scenario, seed: seed, peer: peer, t: p.t, topology: p.topology(scenario.Topology), slack: p.slack}
+	events, err := r.history()
 	if err != nil {
-		return nil, check.Rules{}, fmt.Errorf("%v, seed %d: %w", scenario, seed, err)
+		return nil, check.Rules{}, err
 	}
 	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack, Calm: scenario.Fault.Calm}, nil
 }
 
 // controlScenario finds a scenario by its name, among those of controls, too.
 func controlScenario(name string) (Scenario, error) {
-	for _, f := range slices.Concat(inject.All(), inject.Controls()) {
-		for _, kind := range topology.Kinds {
-			steps := f.Steps
-			if len(steps) == 0 {
-				steps = []client.Step{""}
-			}
-			for _, step := range steps {
-				if c := (Scenario{kind, &f, step}); f.At(kind) && c.String() == name {
-					return c, nil
-				}
-			}
-		}
+	all := scenariosOf(slices.Concat(inject.All(), inject.Controls()))
+	if i := slices.IndexFunc(all, func(s Scenario) bool { return s.String() == name }); i >= 0 {
+		return all[i], nil
 	}
 	return Scenario{}, fmt.Errorf("no scenario is called %s", name)
 }

@@ -3,10 +3,8 @@
 package faults_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"sync"
 	"testing"
@@ -32,7 +30,7 @@ func TestControls(t *testing.T) {
 		t.Fatal(err)
 	}
 	var outcomes controlsResult
-	t.Cleanup(func() { outcomes.write(t) })
+	t.Cleanup(func() { faults.WriteFile(t, *result, &outcomes) })
 	for _, c := range faults.Controls {
 		if !match.MatchString(c.Scenario) {
 			continue
@@ -95,17 +93,4 @@ func (r *controlsResult) add(c controlResult) {
 	defer r.mu.Unlock()
 	r.Seen++
 	r.List = append(r.List, c)
-}
-
-func (r *controlsResult) write(t *testing.T) {
-	if *result == "" {
-		return
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = os.WriteFile(*result, append(text, '\n'), 0o600)
-	}
-	if err != nil {
-		t.Error(err)
-	}
 }

@@ -70,23 +70,31 @@ type Outcome struct {
 	Err        error           // of the harness
 }
 
-// play plays a history on its topology and checks it.
+// play plays a history on its topology and checks it. Where the harness fails, what there is
+// of the history is checked all the same: it may say why.
 func (r *run) play() Outcome {
 	o := Outcome{Scenario: r.scenario, Seed: r.seed}
+	var events []history.Event
+	events, o.Err = r.history()
+	r.check(&o, events)
+	return o
+}
+
+// history plays a history in a directory of its own. If it fails, it returns what there is of it,
+// too.
+func (r *run) history() ([]history.Event, error) {
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	var err error
 	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
-		o.Err = err
-		return o
+		return nil, err
 	}
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
-	if err != nil { // what there is of it is checked all the same: it may say why
-		o.Err = fmt.Errorf("%v, seed %d: %w", r.scenario, r.seed, err)
+	if err != nil {
+		err = fmt.Errorf("%v, seed %d: %w", r.scenario, r.seed, err)
 		events, _ = history.Merge(r.files()...)
 	}
-	r.check(&o, events)
-	return o
+	return events, err
 }
 
 // check runs the checkers.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults/check"
 	"github.com/holdfast-go/holdfast/test/faults/client"
 	"github.com/holdfast-go/holdfast/test/faults/history"
-	"github.com/holdfast-go/holdfast/test/faults/topology"
 )
 
 // PeerScenarios match the scenarios in which peers are compared: faults that all of them
@@ -37,47 +35,34 @@ type PeerPlan struct {
 // RunPeers plays the same scenarios with each peer and with holdfast itself.
 func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
 	report := newPeerReport(plan)
-	work := make(chan run)
-	var working sync.WaitGroup
 	var telling sync.Mutex
-	for range plan.Parallel {
-		topologies := map[topology.Kind]*topology.Topology{}
-		working.Go(func() {
-			defer func() { // a topology that can't be opened ends this goroutine, and fails the test
-				for range work {
-				}
-			}()
-			for r := range work {
-				kind := r.scenario.Topology
-				if topologies[kind] == nil {
-					topologies[kind] = topology.Open(t, kind)
-				}
-				r.t, r.topology, r.slack = t, topologies[kind], plan.Slack
-				o := r.playPeer()
-				telling.Lock()
-				report.add(&o)
-				if plan.Progress != nil {
-					plan.Progress(&o)
-				}
-				telling.Unlock()
-			}
-		})
-	}
-	random := rand.New(rand.NewPCG(plan.Seed, 0))
-	for range plan.Histories {
-		for _, scenario := range plan.Scenarios {
+	playAll(t, plan.Parallel, plan.each, func(r run) {
+		r.slack = plan.Slack
+		o := r.playPeer()
+		telling.Lock()
+		defer telling.Unlock()
+		report.add(&o)
+		if plan.Progress != nil {
+			plan.Progress(&o)
+		}
+	})
+	return report
+}
+
+// each draws the histories: those of all peers in one scenario have one seed.
+func (p *PeerPlan) each(begin func(run)) {
+	random := rand.New(rand.NewPCG(p.Seed, 0))
+	for range p.Histories {
+		for _, scenario := range p.Scenarios {
 			seed := random.Uint64() >> 12
-			if plan.Histories == 1 && len(plan.Scenarios) == 1 {
-				seed = plan.Seed
+			if p.Histories == 1 && len(p.Scenarios) == 1 {
+				seed = p.Seed
 			}
-			for _, peer := range plan.Peers {
-				work <- run{scenario: scenario, seed: seed, peer: peer}
+			for _, peer := range p.Peers {
+				begin(run{scenario: scenario, seed: seed, peer: peer})
 			}
 		}
 	}
-	close(work)
-	working.Wait()
-	return report
 }
 
 // PeerOutcome is what a history of a peer was.
@@ -95,14 +80,9 @@ type PeerOutcome struct {
 
 func (r *run) playPeer() PeerOutcome {
 	o := PeerOutcome{Peer: r.peer, Scenario: r.scenario, Seed: r.seed}
-	r.random = rand.New(rand.NewPCG(r.seed, 1))
-	if r.dir, o.Err = os.MkdirTemp("", "hfv"); o.Err != nil { // short: a socket is in it
-		return o
-	}
-	defer os.RemoveAll(r.dir)
-	events, err := r.record()
+	events, err := r.history()
 	if err != nil {
-		o.Err = fmt.Errorf("%s in %v, seed %d: %w", r.peer, r.scenario, r.seed, err)
+		o.Err = fmt.Errorf("%s in %w", r.peer, err)
 		return o
 	}
 	s := check.Read(events)

@@ -3,10 +3,8 @@
 package faults
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/test/faults/check"
 	"github.com/holdfast-go/holdfast/test/faults/client"
-	"github.com/holdfast-go/holdfast/test/faults/history"
 	"github.com/holdfast-go/holdfast/test/faults/inject"
 )
 
@@ -78,11 +75,11 @@ type PeerReport struct {
 
 // PeerRow is about one peer.
 type PeerRow struct {
-	Histories int                       `json:"histories"`
-	Grants    int                       `json:"grants"`
+	Histories int                      `json:"histories"`
+	Grants    int                      `json:"grants"`
 	Promises  map[Promise]*PeerPromise `json:"promises"`
-	Overtook  int                       `json:"overtaken"` // the most in one wait, where nothing was done to anybody
-	Waited    time.Duration             `json:"waited"`    // the longest there
+	Overtook  int                      `json:"overtaken"` // the most in one wait, where nothing was done to anybody
+	Waited    time.Duration            `json:"waited"`    // the longest there
 }
 
 // PeerPromise is about one promise.
@@ -136,27 +133,7 @@ func (r *PeerReport) add(o *PeerOutcome) {
 func (r *PeerReport) keep(o *PeerOutcome, promise Promise, v check.Violation, replay string) error {
 	words := strings.NewReplacer("/", "_", " ", "-")
 	dir := filepath.Join(r.plan.Failures, words.Replace(fmt.Sprintf("%s-%s-%s-%d", o.Peer, promise, o.Scenario, o.Seed)))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%s\n\n%v\n", replay, v)
-	for _, e := range v.Events {
-		line, _ := json.Marshal(e)
-		text += fmt.Sprintf("    %s\n", line)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "violation.txt"), []byte(text), 0o600); err != nil {
-		return err
-	}
-	return history.Save(filepath.Join(dir, "history.jsonl"), o.Events)
-}
-
-// WriteFile writes the report as JSON.
-func (r *PeerReport) WriteFile(name string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(name, append(text, '\n'), 0o600)
+	return keep(dir, replay, nil, []check.Violation{v}, o.Events)
 }
 
 // Table writes it for people. That a promise held in so many histories does not

@@ -56,11 +56,7 @@ func TestPeers(t *testing.T) {
 	}
 	report := faults.RunPeers(t, plan)
 	report.Table(t.Output())
-	if *result != "" {
-		if err := report.WriteFile(*result); err != nil {
-			t.Error(err)
-		}
-	}
+	faults.WriteFile(t, *result, report)
 	for _, broken := range report.Broken {
 		t.Errorf("the harness: %s", broken)
 	}

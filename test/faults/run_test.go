@@ -31,10 +31,26 @@ type Plan struct {
 // machines can.
 func Run(t testing.TB, plan Plan) *Report {
 	report := newReport(plan)
+	var telling sync.Mutex
+	playAll(t, plan.Parallel, plan.each, func(r run) {
+		r.slack, r.length = plan.Slack, plan.Length
+		o := r.play()
+		telling.Lock()
+		defer telling.Unlock()
+		report.add(o)
+		if plan.Progress != nil {
+			plan.Progress(o, report)
+		}
+	})
+	return report.finish()
+}
+
+// playAll plays the runs that each begins, so many side by side, each worker on topologies of
+// its own.
+func playAll(t testing.TB, parallel int, each func(begin func(run)), play func(run)) {
 	work := make(chan run)
 	var working sync.WaitGroup
-	var telling sync.Mutex
-	for range plan.Parallel {
+	for range parallel {
 		topologies := map[topology.Kind]*topology.Topology{}
 		working.Go(func() {
 			defer func() { // a topology that can't be opened ends this goroutine, and fails the test
@@ -46,21 +62,14 @@ func Run(t testing.TB, plan Plan) *Report {
 				if topologies[kind] == nil {
 					topologies[kind] = topology.Open(t, kind)
 				}
-				r.t, r.topology, r.slack, r.length = t, topologies[kind], plan.Slack, plan.Length
-				o := r.play()
-				telling.Lock()
-				report.add(o)
-				if plan.Progress != nil {
-					plan.Progress(o, report)
-				}
-				telling.Unlock()
+				r.t, r.topology = t, topologies[kind]
+				play(r)
 			}
 		})
 	}
-	plan.each(func(r run) { work <- r })
+	each(func(r run) { work <- r })
 	close(work)
 	working.Wait()
-	return report.finish()
 }
 
 // each draws the histories. A plan of one history of one scenario plays the very seed.

@@ -5,6 +5,7 @@ package faults
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/test/faults/client"
 	"github.com/holdfast-go/holdfast/test/faults/inject"
@@ -57,8 +58,12 @@ func (c Scenario) can() error {
 }
 
 // named are all whose name matches.
-func named(match *regexp.Regexp) (scenarios []Scenario) {
-	catalogue := inject.All()
+func named(match *regexp.Regexp) []Scenario {
+	return slices.DeleteFunc(scenariosOf(inject.All()), func(c Scenario) bool { return !match.MatchString(c.String()) })
+}
+
+// scenariosOf are all scenarios of faults.
+func scenariosOf(catalogue []inject.Fault) (scenarios []Scenario) {
 	for _, kind := range topology.Kinds {
 		for i := range catalogue {
 			f := &catalogue[i]
@@ -70,9 +75,7 @@ func named(match *regexp.Regexp) (scenarios []Scenario) {
 				steps = []client.Step{""}
 			}
 			for _, step := range steps {
-				if c := (Scenario{kind, f, step}); match.MatchString(c.String()) {
-					scenarios = append(scenarios, c)
-				}
+				scenarios = append(scenarios, Scenario{kind, f, step})
 			}
 		}
 	}

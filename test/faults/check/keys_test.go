@@ -18,10 +18,10 @@ func TestKeys(t *testing.T) {
 	failed := []history.Event{a.asked(5), a.ends(20, history.Failed, history.Unreachable)}
 	holds := whole(a, 10, 150, 100)
 	for _, test := range []struct {
-		name  string
-		check func(*check.History, check.Rules) []check.Violation
+		name   string
+		check  func(*check.History, check.Rules) []check.Violation
 		events record
-		found int
+		found  int
 	}{
 		{"released", check.Behind, join(whole(a, 10, 150, 100), []history.Event{seen(9, "A"), seen(151, "-")}), 0},
 		{"cleaned up", check.Behind, join(failed, []history.Event{seen(10, "A"), seen(119, "-")}), 0},

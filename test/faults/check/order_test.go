@@ -16,9 +16,9 @@ func TestLinear(t *testing.T) {
 	unknown := whole(a, 10, 50, 100)
 	unknown[3].Class = history.Unknown // released or not: it may end at any time from then on
 	for _, test := range []struct {
-		name  string
+		name   string
 		events record
-		found int
+		found  int
 	}{
 		{"one after the other", join(whole(a, 10, 50, 100), whole(b, 60, 90, 200)), 0},
 		{"a release of unknown end", join(unknown, whole(b, 60, 90, 200)), 0},
@@ -44,9 +44,9 @@ func TestBelieved(t *testing.T) {
 	long := whole(a, 10, 250, 100)
 	long = append(long, history.Event{T: 110, Process: "A", What: history.Renewed, Attempt: 1, Name: "x", Deadline: 300})
 	for _, test := range []struct {
-		name  string
+		name   string
 		events record
-		found int
+		found  int
 	}{
 		{"held", join(lease, []history.Event{did(8, "set", "A", 200), did(51, "end", "-", 0)}), 0},
 		{"nobody looked", lease, 0},
