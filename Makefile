@@ -60,7 +60,7 @@ failovers: ## fifty in a row behind Sentinel, with what gets lost known in time;
 	@scripts/need gcc redis-server redis-cli
 	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./test/process -args -failovers 50 -known 1s
 
-verify: ## faults on real processes and servers, every history judged; ten minutes
+verify: ## faults on real processes and servers, every history checked; ten minutes
 	@scripts/need gcc redis-server redis-cli ip
 	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./test/faults -args -scenario . -for 10m -parallel-histories 6 -result verify.json
 

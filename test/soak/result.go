@@ -3,13 +3,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
-
-	"github.com/holdfast-go/holdfast/test/support/figures"
 )
 
 // sample is what the processes that live all the time use together, and the server.
@@ -106,7 +107,9 @@ func median(samples []sample, of func(sample) float64) float64 {
 	for i, s := range samples {
 		values[i] = of(s)
 	}
-	return figures.Median(values)
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 func (r *result) print(w io.Writer) {
@@ -152,5 +155,9 @@ func (r *result) write() error {
 	if r.file == "" {
 		return nil
 	}
-	return figures.SaveJSON(r.file, r)
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.file, append(text, '\n'), 0o644)
 }
