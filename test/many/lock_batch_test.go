@@ -77,17 +77,17 @@ return table.concat(all, ' ')`, 3, n.L, n.F, n.Q)
 // ofNow are tokens by the clock of these years.
 var ofNow = regexp.MustCompile(`\b3\d{15}\b`)
 
-// Whatever a crowd says of a name, lock and unlock say the same of it; what they
+// Whatever a batch says of a name, lock and unlock say the same of it; what they
 // would do for a name that nobody else wants it does, and of any other it changes
 // nothing.
 func TestBatchIsLockAndUnlock(t *testing.T) {
 	t.Parallel()
 	servers := [2]*redistest.Server{redistest.Start(t, redistest.Options{}), redistest.Start(t, redistest.Options{})}
-	crowded, apart := servers[0], servers[1]
+	batched, apart := servers[0], servers[1]
 	random := rand.New(rand.NewPCG(7, 11))
 	did := map[string]int{}
 	for range 600 {
-		crowded.MustDo(t, "FLUSHALL")
+		batched.MustDo(t, "FLUSHALL")
 		apart.MustDo(t, "FLUSHALL")
 		var names []batchName
 		var keys, lines, args []any
@@ -100,19 +100,19 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 			if random.IntN(2) == 0 {
 				ttl = "5000"
 			}
-			names, locks, before = append(names, n), append(locks, ttl != ""), append(before, n.looks(t, crowded))
+			names, locks, before = append(names, n), append(locks, ttl != ""), append(before, n.looks(t, batched))
 			keys, lines, args = append(keys, n.L, n.F), append(lines, n.Q), append(args, "client.mine.5000|o", ttl)
 		}
 		call := append(append(append([]any{"EVAL", script.LockBatch.Source, 3 * len(names)}, keys...), lines...), args...)
-		said := strings.Split(strings.TrimSpace(crowded.MustDo(t, call...)), "\n")
+		said := strings.Split(strings.TrimSpace(batched.MustDo(t, call...)), "\n")
 		if len(said) != len(names) {
 			t.Fatalf("%d names, answer %q", len(names), said)
 		}
 		for i, n := range names {
 			words := strings.Fields(said[i])
 			did[words[0]]++
-			if words[0] == "again" && n.looks(t, crowded) != before[i] {
-				t.Fatalf("left alone: got %s, want %s as it was", n.looks(t, crowded), before[i])
+			if words[0] == "again" && n.looks(t, batched) != before[i] {
+				t.Fatalf("left alone: got %s, want %s as it was", n.looks(t, batched), before[i])
 			}
 			one := []any{"EVAL", script.Unlock.Source, 3, n.L, n.F, n.Q, "client.mine.5000|o"}
 			if locks[i] {
@@ -126,14 +126,14 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 			simple := !strings.Contains(before[i], "client.waits") && (!locks[i] || strings.HasPrefix(before[i], "none"))
 			switch {
 			case words[0] != "again" && words[0] != answer[0]:
-				t.Fatalf("%s: a crowd says %q, alone %q, %v", before[i], said[i], single, err)
+				t.Fatalf("%s: a batch says %q, alone %q, %v", before[i], said[i], single, err)
 			case words[0] == "again" && simple && (answer[0] == "granted" || answer[0] == "released"):
 				t.Fatalf("%s: left alone, though alone it is %s", before[i], single)
 			case words[0] == "again":
-			case ofNow.ReplaceAllString(n.looks(t, crowded), "now") != ofNow.ReplaceAllString(n.looks(t, apart), "now"):
-				t.Fatalf("%s: a crowd left %s, alone it is %s", before[i], n.looks(t, crowded), n.looks(t, apart))
+			case ofNow.ReplaceAllString(n.looks(t, batched), "now") != ofNow.ReplaceAllString(n.looks(t, apart), "now"):
+				t.Fatalf("%s: a batch left %s, alone it is %s", before[i], n.looks(t, batched), n.looks(t, apart))
 			case words[0] == "granted" && (words[2] != answer[2] || words[3] != answer[3] || !near(t, words[1], answer[1])):
-				t.Fatalf("%s: a crowd says %q, alone %q", before[i], said[i], single)
+				t.Fatalf("%s: a batch says %q, alone %q", before[i], said[i], single)
 			}
 		}
 	}
@@ -154,22 +154,22 @@ func near(t *testing.T, a, b string) bool {
 	return x-y < 120_000_000 && y-x < 120_000_000
 }
 
-// A name that stands twice in a crowd is one's only, and is ended once.
+// A name that stands twice in a batch is one's only, and is ended once.
 func TestBatchWithANameTwice(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
-	crowd := func(args ...any) string {
+	batch := func(args ...any) string {
 		call := []any{"EVAL", script.LockBatch.Source, 6, "n", "holdfast/fence:{n}", "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "holdfast/queue:{n}"}
 		return strings.TrimSpace(s.MustDo(t, append(call, args...)...))
 	}
 	s.MustDo(t, "SET", "holdfast/fence:{n}", "3400000000000000", "PX", 100_000)
-	if got := strings.Split(crowd("client.a.5000|o", "5000", "client.b.5000|o", "5000"), "\n"); !strings.HasPrefix(got[0], "granted") || got[1] != "again" {
+	if got := strings.Split(batch("client.a.5000|o", "5000", "client.b.5000|o", "5000"), "\n"); !strings.HasPrefix(got[0], "granted") || got[1] != "again" {
 		t.Errorf("two who want the same name: got %q, want the first one granted and the second left alone", got)
 	}
 	if got := s.MustDo(t, "GET", "n"); got != "client.a.5000|o" {
 		t.Errorf("it is held by %q, want a", got)
 	}
-	if got := crowd("client.a.5000|o", "", "client.b.5000|o", "5000"); got != "released\nagain" {
+	if got := batch("client.a.5000|o", "", "client.b.5000|o", "5000"); got != "released\nagain" {
 		t.Errorf("one ends and one begins: got %q", got)
 	}
 }

@@ -30,7 +30,7 @@ var ofClocks = []Fault{
 
 // jump moves the clocks of the first servers by ten seconds or an hour, for good,
 // forward (1) or back (-1).
-func jump(servers int, way time.Duration) func(*Scene) (string, func() error, error) {
+func jump(servers int, way time.Duration) strike {
 	return func(s *Scene) (string, func() error, error) {
 		by := []time.Duration{10 * time.Second, time.Hour}[s.Random.IntN(2)]
 		by *= way
@@ -43,7 +43,7 @@ func jump(servers int, way time.Duration) func(*Scene) (string, func() error, er
 
 // drift lets the server's clock go fast by so many parts in a million, or slow,
 // while a client is killed: its lease ends by the clocks alone.
-func drift(ppm int64) func(*Scene) (string, func() error, error) {
+func drift(ppm int64) strike {
 	return func(s *Scene) (string, func() error, error) {
 		rate := ppm
 		if s.Random.IntN(4) == 0 {

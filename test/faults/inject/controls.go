@@ -30,10 +30,10 @@ func Controls() []Fault {
 
 // unawares strikes while holders stand still, and lets others lock meanwhile: a
 // holder that runs hears of a loss soon.
-func unawares(strike func(*Scene) (string, func() error, error)) func(*Scene) (string, func() error, error) {
+func unawares(begin strike) strike {
 	return func(s *Scene) (string, func() error, error) {
 		thaw := s.still(2)
-		hit, heal, err := strike(s)
+		hit, heal, err := begin(s)
 		if err == nil && heal != nil {
 			err = heal()
 		}
@@ -46,7 +46,7 @@ func unawares(strike func(*Scene) (string, func() error, error)) func(*Scene) (s
 }
 
 // strikeOf is that of a row of the catalogue.
-func strikeOf(name string) func(*Scene) (string, func() error, error) {
+func strikeOf(name string) strike {
 	i := slices.IndexFunc(ofServers, func(f Fault) bool { return f.Name == name })
 	return ofServers[i].Strike
 }

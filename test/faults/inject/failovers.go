@@ -36,7 +36,7 @@ var ofFailovers = []Fault{
 
 // failover ends the master, or freezes it, and returns when another is it. behind:
 // the replicas have not got what was written last.
-func failover(behind, freeze bool) func(*Scene) (string, func() error, error) {
+func failover(behind, freeze bool) strike {
 	return func(s *Scene) (string, func() error, error) {
 		g := s.Topology.Guarded
 		master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)

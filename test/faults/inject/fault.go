@@ -53,13 +53,15 @@ type Fault struct {
 
 	Needs func() error // why it can't be on this machine; nil: it always can
 
-	// Strike begins one and says whom it hit; empty: nobody, it did not come to
-	// it. heal ends it, and may be nil where nothing is to be ended.
-	Strike func(s *Scene) (hit string, heal func() error, err error)
+	Strike strike
 
 	// Lasts is how long it lasts; nil: from nearly nothing to 2 TTL.
 	Lasts func(s *Scene) time.Duration
 }
+
+// strike begins a fault and says whom it hit; empty: nobody, it did not come to it. heal
+// ends it, and may be nil if nothing is to be ended.
+type strike func(s *Scene) (hit string, heal func() error, err error)
 
 // At reports whether the fault can happen there.
 func (f *Fault) At(k topology.Kind) bool {

@@ -30,7 +30,7 @@ func manyWaiters(clients int) *Shape {
 	return &Shape{Members: 5, Clients: clients, Kinds: []history.Kind{history.Mutex}, Mix: brief, Length: time.Second}
 }
 
-// flushed is a crowd of which most ask once in a while: else those that have looked again would
+// flushed is many waiters, most of which ask once in a while: else those that have looked again would
 // keep the name from being idle.
 var flushed = &Shape{
 	Members: 5, Clients: 50, Kinds: []history.Kind{history.Mutex},
@@ -41,11 +41,11 @@ var alone = []topology.Kind{topology.Standalone}
 
 // ofManyWaiters hit many waiters, or one among others that never rest.
 var ofManyWaiters = []Fault{
-	{Name: "crowd50-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(50), Strike: killMost, Lasts: seconds(8)},
-	{Name: "crowd200-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(200), Strike: killMost, Lasts: seconds(14)},
-	{Name: "crowd50-flushed", Topologies: alone, Calm: true, Once: true, Loses: true, TTL: 2 * time.Second, Shape: flushed, Strike: command("FLUSHALL"), Lasts: seconds(12)},
+	{Name: "waiters50-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(50), Strike: killMost, Lasts: seconds(8)},
+	{Name: "waiters200-killed", Topologies: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: manyWaiters(200), Strike: killMost, Lasts: seconds(14)},
+	{Name: "waiters50-flushed", Topologies: alone, Calm: true, Once: true, Loses: true, TTL: 2 * time.Second, Shape: flushed, Strike: command("FLUSHALL"), Lasts: seconds(12)},
 	{
-		Name: "crowd-frozen", Topologies: alone, Calm: true, Once: true, TTL: 4 * time.Second,
+		Name: "waiters-frozen", Topologies: alone, Calm: true, Once: true, TTL: 4 * time.Second,
 		Shape: &Shape{
 			Members: 3, Clients: 3, Callers: 10, Mix: brief, Length: time.Second,
 			Kinds: []history.Kind{history.Mutex, history.RWMutex, history.Semaphore, history.Election},

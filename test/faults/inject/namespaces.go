@@ -59,7 +59,7 @@ func (s *Scene) servers() []int {
 	return all
 }
 
-func onLines(cut func(*netns.Line) error) func(*Scene) (string, func() error, error) {
+func onLines(cut func(*netns.Line) error) strike {
 	return func(s *Scene) (string, func() error, error) {
 		hit, lines := s.lines()
 		for _, l := range lines {
@@ -81,7 +81,7 @@ func heal(lines []*netns.Line) error {
 }
 
 // onPairs hits what goes between members and servers.
-func onPairs(cut func(l *netns.Line, servers []int) error) func(*Scene) (string, func() error, error) {
+func onPairs(cut func(l *netns.Line, servers []int) error) strike {
 	return func(s *Scene) (string, func() error, error) {
 		servers := s.servers()
 		return onLines(func(l *netns.Line) error { return cut(l, servers) })(s)

@@ -42,7 +42,7 @@ func proxies(s *Scene) (hit string, chosen []*redistest.Proxy) {
 	return hit, chosen
 }
 
-func onWay(begin, end func(*redistest.Proxy)) func(*Scene) (string, func() error, error) {
+func onWay(begin, end func(*redistest.Proxy)) strike {
 	return func(s *Scene) (string, func() error, error) {
 		hit, proxies := proxies(s)
 		for _, p := range proxies {
@@ -81,7 +81,7 @@ func longish(s *Scene) time.Duration { return s.TTL/2 + s.upTo(s.TTL) }
 
 // onNodes hits a minority that is the same for the whole history: a node that has
 // lost its data gives no vote before somebody sees to it.
-func onNodes(begin, end func(*redistest.Server) error) func(*Scene) (string, func() error, error) {
+func onNodes(begin, end func(*redistest.Server) error) strike {
 	return func(s *Scene) (string, func() error, error) {
 		n := len(s.Topology.Servers)
 		which := make([]int, 1+s.Random.IntN(n/2))

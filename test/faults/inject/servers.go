@@ -99,14 +99,14 @@ var ofServers = []Fault{
 // written strikes a server that has written to its file what it has answered. With appendfsync
 // everysec Redis keeps writes back for up to two seconds while a sync is under way, and a
 // kill loses those.
-func written(strike func(s *Scene) (string, func() error, error)) func(s *Scene) (string, func() error, error) {
+func written(begin strike) strike {
 	return func(s *Scene) (string, func() error, error) {
 		if s.Topology.Kind == topology.AOFLazy {
 			if _, err := s.Topology.Servers[0].Do("CONFIG", "SET", "appendfsync", "no"); err != nil {
 				return "", nil, err
 			}
 		}
-		return strike(s)
+		return begin(s)
 	}
 }
 
@@ -114,7 +114,7 @@ func written(strike func(s *Scene) (string, func() error, error)) func(s *Scene)
 func briefly(s *Scene) time.Duration { return s.upTo(s.TTL / 4) }
 
 // command is a fault that is one command.
-func command(args ...any) func(*Scene) (string, func() error, error) {
+func command(args ...any) strike {
 	return func(s *Scene) (string, func() error, error) {
 		server := s.server()
 		_, err := server.Do(args...)
@@ -123,7 +123,7 @@ func command(args ...any) func(*Scene) (string, func() error, error) {
 }
 
 // killed ends a server as kill -9 does; back brings it back.
-func killed(back func(*redistest.Server) error) func(*Scene) (string, func() error, error) {
+func killed(back func(*redistest.Server) error) strike {
 	return func(s *Scene) (string, func() error, error) {
 		server := s.server()
 		server.Kill()
@@ -132,7 +132,7 @@ func killed(back func(*redistest.Server) error) func(*Scene) (string, func() err
 }
 
 // full leaves a server no memory, with what it does then.
-func full(policy string) func(*Scene) (string, func() error, error) {
+func full(policy string) strike {
 	return func(s *Scene) (string, func() error, error) {
 		server := s.server()
 		limit := func(memory, policy string) error {

@@ -39,7 +39,7 @@ type frozen struct{ *waiting.Name }
 
 // Each bound holds to the millisecond: a time at the bound passes, and one beyond it is found.
 func TestIdle(t *testing.T) {
-	crowd := func(got int64) *waiting.Name {
+	many := func(got int64) *waiting.Name {
 		n := name(call("A", 0, 1, 100), call("Z", 3000, 0, 0))
 		n.Calls[1] = call("Z", 90, got, got+10)
 		for i := range int64(20) {
@@ -59,9 +59,9 @@ func TestIdle(t *testing.T) {
 	}{
 		{"a free name", func(got int64) *waiting.Name { return name(call("A", 0, 1, 100), call("B", 90, got, got+10)) }, 1100},
 		{"from when somebody asks", func(got int64) *waiting.Name { return name(call("A", 0, 1, 100), call("B", 500, got, got+10)) }, 1500},
-		{"50 ms for each of the dead in front", crowd, 2100},
+		{"50 ms for each of the dead in front", many, 2100},
 		{"the dead that were passed stand in front of nobody", func(got int64) *waiting.Name {
-			n := crowd(150)
+			n := many(150)
 			n.Calls = append(n.Calls, call("B", 200, got, got+10))
 			return n
 		}, 1200},
