@@ -1,5 +1,5 @@
 // Package waiting checks how long a waiter waits. It knows nothing of where its calls come
-// from: the histories of real processes and the stories of simulated time bring the same
+// from: the histories of real processes and the random runs of simulated time bring the same
 // Name, and the same bounds apply to both.
 //
 // A time in which a name was free while a living waiter asked for it is idle time. A name is
