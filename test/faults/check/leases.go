@@ -113,8 +113,8 @@ func Tokens(h *History, r Rules) []Violation {
 // backoff is the longest pause between two tries of a request that is not answered.
 const backoff = 1500 * time.Millisecond
 
-// Recovered wants that once all faults have been over for as long as the machine
-// may need, and each process has tried again, no call fails for what they did, and
+// Recovered wants that no call fails for what the faults did once they have been over
+// for as long as the machine may need and each process has tried again. It also wants
 // that closing a Client went well.
 // (Replicas may have to be made again, which takes its time.)
 func Recovered(h *History, r Rules) []Violation {

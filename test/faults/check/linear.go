@@ -59,11 +59,11 @@ func register(ordered bool) porcupine.Model {
 	}
 }
 
-// Linear wants that the leases of each name can be put in an order in which a
-// lock would have given them, each deed at one moment between its beginning and
-// its end, and tokens rising. Exclusion and Tokens compare times; this finds one
-// order that explains both, or proves that there is none. draw, if not nil, is given a picture of what has none. unknown counts the
-// names that could not be decided within the limit.
+// Linear wants an order of the leases of each name in which a lock would have given
+// them. In it each deed is at one moment between its beginning and its end, and tokens
+// rise. Exclusion and Tokens compare times; this finds one order that explains both, or
+// proves that there is none. draw, if not nil, gets a picture of what has none. unknown
+// counts the names that could not be decided within the limit.
 func Linear(h *History, r Rules, limit time.Duration, draw func(name string, info porcupine.LinearizationInfo, model porcupine.Model)) (found []Violation, unknown int) {
 	if r.Loses {
 		return nil, 0

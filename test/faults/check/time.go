@@ -56,8 +56,8 @@ func Moments(late []*Lease) (n int) {
 // were over: times that are no matter of safety are not checked then.
 func Slow(h *History) bool { return h.slow(h.healed, 100*time.Millisecond) }
 
-// Waiting wants that, once all faults are over, nobody waits for a name that
-// nobody holds for longer than what is left of a ttl and a tenth of a second.
+// Waiting wants that nobody waits for long for a name that nobody holds, once all faults
+// are over. The limit is what is left of a ttl and a tenth of a second.
 // (Rules.Slack is added.)
 func Waiting(h *History, r Rules) []Violation {
 	if Slow(h) {
@@ -135,8 +135,8 @@ func gaps(spans []span, from, to, least int64) (free []span) {
 	return free
 }
 
-// Leftovers wants that at the end no key outlives its ttl, and that nothing
-// stands in Redis of a process that ended well, so that Close said nil: L2.
+// Leftovers wants that at the end no key outlives its ttl: L2. Nothing may stand in
+// Redis of a process that ended well, so that Close returned nil.
 func Leftovers(h *History, r Rules) []Violation {
 	var found []Violation
 	for _, e := range h.Events {

@@ -1,9 +1,8 @@
 //go:build linux
 
-// Package client is the workload of the verification: a process that locks names
-// by holdfast, does something harmless to the resource while it believes that it
-// holds them, and writes down what it saw. It can stop or kill itself at an exact
-// step.
+// Package client is the workload of a history: a process that locks names by holdfast and
+// writes down what it saw. While it believes that it holds them, it does something harmless
+// to the resource. It can stop or kill itself at an exact step.
 package client
 
 import (

@@ -1,5 +1,5 @@
-// Package history is what happened in a run of the verification, in events that
-// each process of it writes down for itself, with times of one clock.
+// Package history has the events of a history. Each process writes down its own, with
+// times of one clock.
 package history
 
 // Event is one thing that happened: a line of JSON in a file. Which fields count
@@ -23,8 +23,8 @@ type Event struct {
 	Deadline int64 `json:"end,omitempty"` // of the lease, in ns of Now; the true one is not before it
 
 	// Of the resource: a version of a register is how many writes it took. Base
-	// is the version that the writer had read, so a write with Base + 1 less than
-	// Version has overwritten what it did not know.
+	// is the version that the writer had read. A write with Base + 1 less than Version
+	// has overwritten what it did not know.
 	Version int64 `json:"v,omitempty"`  // fenced
 	Base    int64 `json:"b,omitempty"`  // fenced
 	Free    int64 `json:"uv,omitempty"` // version of the register without a fence

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// CaughtUp waits until TCP has sent again what was lost: it waits for twice as
-// long after each time in vain, so a connection that was cut for a while stays
-// silent for up to as long again. It says how long one did, and waits no longer
-// than the limit: what is silent for longer is not so because it was cut.
+// CaughtUp waits until TCP has sent again what was lost. TCP waits for twice as long
+// after each time in vain, so a connection that was cut stays silent for up to as long
+// again. It returns how long one did, and waits no longer than the limit: what is silent for
+// longer is not so because it was cut.
 func (n *Network) CaughtUp(limit time.Duration) (time.Duration, error) {
 	const (
 		between = 250 * time.Millisecond // most often TCP sends for the second time in it

@@ -1,8 +1,7 @@
-// Package resource is what the lock protects in the verification: a process of
-// its own that keeps two registers for each name, one behind a fence, which
-// refuses tokens below the highest it has seen, and one without. Both are read
-// and written in two steps, as a careless program does, so that an update that
-// two make at a time is lost. It writes each of its decisions down.
+// Package resource is what the lock protects: a process of its own that keeps two
+// registers for each name. One is behind a fence, which refuses tokens below the highest it
+// has seen; the other is not. Both are read and written in two steps, as a careless program
+// does, so an update that two make at a time is lost. It writes each of its decisions down.
 //
 // A register is a set, too: what a writer adds is itself, to what it has read.
 package resource
