@@ -40,7 +40,7 @@ type setting struct {
 }
 
 // counts are what a client process says of itself: counts since it began, and
-// what it has now, garbage collected. They are added up in stage.go.
+// what it has now, garbage collected.
 type counts struct {
 	Asked, Granted, Lost, Overlaps, Failed int64
 	Goroutines                             int

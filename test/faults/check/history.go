@@ -21,7 +21,6 @@ type Violation struct {
 func (v Violation) String() string { return v.Checker + ": " + v.Text }
 
 // Rules say what was promised in the run that a history is of.
-// waits.go makes the bounds of waits of them.
 type Rules struct {
 	TTL      time.Duration
 	Loses    bool          // the fault may take data from Redis: two may believe, and only the fence is promised
@@ -36,7 +35,7 @@ type Rules struct {
 	Windows  time.Duration // claim windows of waiters whose machine was lost
 }
 
-// History is what happened, put in order. What waits need of it stands in waits.go.
+// History is what happened, put in order.
 type History struct {
 	Events []history.Event
 	Leases []*Lease // granted ones, by Granted

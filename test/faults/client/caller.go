@@ -15,7 +15,6 @@ import (
 )
 
 // caller locks one thing after the other.
-// How it chooses what it asks for stands in hold.go.
 type caller struct {
 	*process
 	client   int // which of the process's

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults/resource"
 )
 
-// process is this process. What a peer needs stands in peer.go.
+// process is this process.
 type process struct {
 	Setting
 	notes     *history.Writer

@@ -3,7 +3,7 @@
 package history
 
 // Event is one thing that happened: a line of JSON in a file. Which fields count
-// beside T, Process and What depends on What. How one is written stands in file.go.
+// beside T, Process and What depends on What.
 type Event struct {
 	T       int64  `json:"t"` // when, in ns of Now
 	Process string `json:"p"`

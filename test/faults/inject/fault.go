@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
 
-// Scene is what faults can hit: one history under way. Its lines stand in namespaces.go.
+// Scene is what faults can hit: one history under way.
 type Scene struct {
 	Topology *topology.Topology
 	Workers  *workers.Workers

@@ -10,7 +10,7 @@ import (
 )
 
 // Line is a namespace for clients, and its way to the servers. Its methods are for
-// one goroutine at a time. How it is cut stands in cut.go.
+// one goroutine at a time.
 type Line struct {
 	network *Network
 	number  int // of its address

@@ -23,7 +23,6 @@ const clients = 126
 
 // Network joins servers, which run in this process's own namespace, and clients.
 // Its methods may be called from many goroutines.
-// What TCP has still to send stands in tcp.go.
 type Network struct {
 	block  block
 	router *space

@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
 
-// Kind is a kind of deployment. Those with namespaces stand in netns.go.
+// Kind is a kind of deployment.
 type Kind string
 
 // The kinds.
@@ -62,7 +62,7 @@ func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster && !k.Netns(
 // Clocked reports whether the servers' wall clocks can be moved.
 func (k Kind) Clocked() bool { return k == Clocked || k == ClockedQuorum }
 
-// Topology is a deployment. Its namespaces stand in netns.go.
+// Topology is a deployment.
 type Topology struct {
 	Kind    Kind
 	Servers []*redistest.Server // those with data: masters, then replicas
@@ -206,7 +206,7 @@ func reset(s *redistest.Server, replicated bool) error {
 	return nil
 }
 
-// Way is how one client reaches the deployment. Its namespace stands in netns.go.
+// Way is how one client reaches the deployment.
 type Way struct {
 	URLs    []string           // on a quorum one for each node
 	Proxies []*redistest.Proxy // in front of each server, in their order; none: it goes straight

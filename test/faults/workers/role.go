@@ -19,7 +19,7 @@ import (
 // variable holds, in the environment of a child, its role as JSON.
 const variable = "HOLDFAST_VERIFY_ROLE"
 
-// role is what a child is: one of these. Its network namespace stands in netns.go.
+// role is what a child is: one of these.
 type role struct {
 	Client   *client.Setting
 	Resource *address

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
 
-// Cluster is a Redis Cluster of masters only. How slots move stands in cluster_move.go.
+// Cluster is a Redis Cluster of masters only.
 type Cluster []*redistest.Server
 
 // URL names all nodes.

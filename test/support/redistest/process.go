@@ -9,7 +9,6 @@ import (
 )
 
 // process is one started process, known by its handle and never by name.
-// How it is ended stands in process_unix.go.
 type process struct {
 	cmd    *exec.Cmd
 	output child.Output    // what it printed; the log is a file of its own

@@ -13,7 +13,6 @@ import (
 // slow, silent or cut. What it holds back it delivers when it is told to Pass
 // again, as TCP does when a partition heals, and loses when it is told to Cut.
 // A lost answer is therefore HoldReplies, the request, Cut, Pass.
-// Its connections stand in link.go.
 type Proxy struct {
 	listener net.Listener
 	target   string

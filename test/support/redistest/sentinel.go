@@ -12,7 +12,6 @@ import (
 const SentinelMaster = "main"
 
 // Guarded is a master with its replicas, and the sentinels that watch them.
-// What a failover is stands in failover.go.
 type Guarded struct {
 	Master    *Server
 	Replicas  []*Server

@@ -37,7 +37,7 @@ const (
 const portTries = 8
 
 // Server is one redis-server process and the directory it lives in. Its methods
-// may be called from many goroutines. What it is told and counts stands in config.go.
+// may be called from many goroutines.
 type Server struct {
 	dir      string
 	port     int

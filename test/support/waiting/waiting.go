@@ -38,7 +38,7 @@ type Call struct {
 // Smaller says that a holder kept a smaller part from a time on.
 type Smaller struct{ At, Weight int64 }
 
-// Name is all that happened to one name. Who was overtaken stands in overtaken.go.
+// Name is all that happened to one name.
 type Name struct {
 	Capacity int64
 	Calls    []*Call
