@@ -206,7 +206,7 @@ func (r *run) happen() error {
 	if err := c.Finish(); err != nil {
 		return err
 	}
-	return r.look()
+	return r.noteLeft()
 }
 
 // monitored reports whether the server is watched: it costs it half its speed.
@@ -396,9 +396,9 @@ func (r *run) caughtUp() error {
 	return err
 }
 
-// look notes what is left in Redis when all are gone. What is cleaned up in the
+// noteLeft notes what is left in Redis when all are gone. What is cleaned up in the
 // background may take its time, and so may a busy machine's servers.
-func (r *run) look() error {
+func (r *run) noteLeft() error {
 	began := time.Now()
 	for end := began.Add(r.ttl + r.slack); ; time.Sleep(10 * time.Millisecond) {
 		left, err := keysLeft(r.topology, r.prefix())
@@ -406,7 +406,7 @@ func (r *run) look() error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("look: %w", err)
+			return fmt.Errorf("what is left: %w", err)
 		}
 		var events []history.Event
 		for _, l := range left {
@@ -433,8 +433,8 @@ func (r *run) left(l left) (events []history.Event) {
 	}
 	for _, id := range l.IDs {
 		_, e.Process, _ = strings.Cut(id, "|")
-		if bare, _, ok := strings.Cut(e.Process, ":"); ok { // on a quorum, the token
-			e.Process = bare
+		if owner, _, ok := strings.Cut(e.Process, ":"); ok { // on a quorum, the token
+			e.Process = owner
 		}
 		e.Detail = map[bool]string{true: "held", false: "waits"}[l.Holds]
 		events = append(events, e)

@@ -45,11 +45,11 @@ type left struct {
 	Holds bool          // it is the lock key or the holders key, so these hold; else they wait
 }
 
-// lookScript lists the keys with a prefix: of each its name, its life in ms, whether
+// leftScript lists the keys with a prefix: of each its name, its life in ms, whether
 // who is in it holds, and who that is. The fence and the like, which are meant to last, are not
 // looked into; nor is the lock key of a shared kind, which has its holders in the holders key. An entry of the holders key
 // that is over counts as gone: the holders key outlives its entries, and the next lock drops them.
-const lookScript = `
+const leftScript = `
 local all, t = {}, redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
@@ -81,7 +81,7 @@ func keysLeft(p *topology.Topology, prefix string) ([]left, error) {
 		if !strings.HasPrefix(role, "master") {
 			continue
 		}
-		keys, err := s.Do("EVAL", lookScript, 0, "*"+prefix+"*")
+		keys, err := s.Do("EVAL", leftScript, 0, "*"+prefix+"*")
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func keysLeft(p *topology.Topology, prefix string) ([]left, error) {
 
 // All that is left of the names with a prefix is seen, with who is in it and whether
 // it has an end. A holder that is over is not left.
-func TestLookSeesWhatIsLeft(t *testing.T) {
+func TestAllThatIsLeftIsSeen(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	for _, command := range []string{
 		"SET v1:a c.1.200|m0 PX 100000", "ZADD holdfast/queue:{v1:a} 1 c.2.200|m1 2 c.3.200|m2", "SET holdfast/fence:{v1:a} 77 PX 100000",

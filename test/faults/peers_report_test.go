@@ -25,12 +25,12 @@ const (
 	OwnView  Promise = "exclusion by own view"
 	Fenced   Promise = "fenced register"
 	NotLeft  Promise = "nothing left after giving up"
-	Told     Promise = "context ends in time"
+	InTime   Promise = "context ends in time"
 	NotTaken Promise = "not released by another"
 )
 
 // Promises are all of them.
-var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
+var Promises = []Promise{OwnView, Fenced, NotLeft, InTime, NotTaken}
 
 // reachable are faults in which whoever gives up can clean up, at once or in the
 // end.
@@ -48,12 +48,12 @@ func checkPeer(s *check.History, peer client.Peer, scenario Scenario, ttl time.D
 		}
 	}
 	if peer == client.Rueidislock && !scenario.Fault.Loses {
-		checked[Told] = checked[OwnView] // its view is that its context has not ended
+		checked[InTime] = checked[OwnView] // its view is that its context has not ended
 	}
 	if peer == client.Holdfast {
-		checked[Told] = nil
+		checked[InTime] = nil
 		if _, late := check.Contexts(s); len(late) > 0 {
-			checked[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
+			checked[InTime] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " ended late")}}
 		}
 	}
 	if slices.Contains(reachable, scenario.Fault.Name) {
@@ -149,7 +149,7 @@ func (r *PeerReport) Table(w io.Writer) {
 		row := r.Rows[peer]
 		fmt.Fprintf(table, "%s\t%d", peer, row.Grants)
 		for _, p := range Promises {
-			if j := row.Promises[p]; j == nil && p != Told {
+			if j := row.Promises[p]; j == nil && p != InTime {
 				fmt.Fprint(table, "\tnot checked here")
 			} else {
 				fmt.Fprintf(table, "\t%s", j)

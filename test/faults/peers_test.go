@@ -72,7 +72,7 @@ func TestPeers(t *testing.T) {
 			continue
 		}
 		for promise, j := range row.Promises {
-			if promise != faults.Told && j.Broken > 0 { // being told is a matter of time: see TestVerify
+			if promise != faults.InTime && j.Broken > 0 { // that is a matter of time: see TestVerify
 				t.Errorf("%s broke %s: %v", peer, promise, j.First)
 			}
 		}

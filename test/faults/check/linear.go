@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults/history"
 )
 
-// deed is an operation on a name, as a lock register sees it: it takes a weight,
-// or gives it back. A lease is two deeds. Its end is the release, or the expiry,
-// which may happen at any time after the deadline: such a deed stays open.
-type deed struct {
+// operation is what is done to a name, as a lock register sees it: it takes a weight,
+// or gives it back. A lease is two operations. Its end is the release, or the expiry,
+// which may happen at any time after the deadline: such a operation stays open.
+type operation struct {
 	lease *Lease
 	rank  int // of its token among those of the name
 	ends  bool
@@ -34,23 +34,23 @@ func register(ordered bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return use{} },
 		Step: func(state, input, _ any) (bool, any) {
-			u, d := state.(use), input.(deed)
-			if d.ends {
-				u.weight -= d.lease.Weight
+			u, o := state.(use), input.(operation)
+			if o.ends {
+				u.weight -= o.lease.Weight
 				return true, u
 			}
-			if ordered && d.rank != u.taken {
+			if ordered && o.rank != u.taken {
 				return false, u
 			}
-			u.weight, u.taken = u.weight+d.lease.Weight, u.taken+1
-			return u.weight <= d.lease.Capacity, u
+			u.weight, u.taken = u.weight+o.lease.Weight, u.taken+1
+			return u.weight <= o.lease.Capacity, u
 		},
 		DescribeOperation: func(input, _ any) string {
-			d := input.(deed)
-			if d.ends {
-				return fmt.Sprintf("end of %d (%s)", d.lease.Attempt, d.lease.Result)
+			o := input.(operation)
+			if o.ends {
+				return fmt.Sprintf("end of %d (%s)", o.lease.Attempt, o.lease.Result)
 			}
-			return fmt.Sprintf("%s: %s %d of %d, attempt %d, token %d", d.lease.Process, d.lease.Kind, d.lease.Weight, d.lease.Capacity, d.lease.Attempt, d.lease.Token)
+			return fmt.Sprintf("%s: %s %d of %d, attempt %d, token %d", o.lease.Process, o.lease.Kind, o.lease.Weight, o.lease.Capacity, o.lease.Attempt, o.lease.Token)
 		},
 		DescribeState: func(state any) string {
 			u := state.(use)
@@ -60,7 +60,7 @@ func register(ordered bool) porcupine.Model {
 }
 
 // Linear wants an order of the leases of each name in which a lock would have given
-// them. In it each deed is at one moment between its beginning and its end, and tokens
+// them. In it each operation is at one moment between its beginning and its end, and tokens
 // rise. Exclusion and Tokens compare times; this finds one order that explains both, or
 // proves that there is none. draw, if not nil, gets a picture of what has none. unknown
 // counts the names that could not be decided within the limit.
@@ -73,7 +73,7 @@ func Linear(h *History, r Rules, limit time.Duration, draw func(name string, inf
 		// its own, in any order.
 		ordered := !r.Replicas || !slices.ContainsFunc(leases, func(l *Lease) bool { return l.Mode == history.Shared })
 		model := register(ordered)
-		verdict, info := porcupine.CheckOperationsVerbose(model, deeds(leases), limit)
+		verdict, info := porcupine.CheckOperationsVerbose(model, operations(leases), limit)
 		switch verdict {
 		case porcupine.Unknown:
 			unknown++
@@ -88,9 +88,9 @@ func Linear(h *History, r Rules, limit time.Duration, draw func(name string, inf
 	return found, unknown
 }
 
-// deeds are those of leases. Whoever got nothing did nothing: what Redis may have
+// operations are those of leases. Whoever got nothing did nothing: what Redis may have
 // given to nobody's knowledge keeps others out and breaks no promise here.
-func deeds(leases []*Lease) []porcupine.Operation {
+func operations(leases []*Lease) []porcupine.Operation {
 	leases = slices.DeleteFunc(slices.Clone(leases), func(l *Lease) bool { return l.Until() <= l.Granted }) // over when it came
 	slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.Token, b.Token) })
 	clients := map[string]int{}
@@ -106,8 +106,8 @@ func deeds(leases []*Lease) []porcupine.Operation {
 			until = l.Released
 		}
 		all = append(all,
-			porcupine.Operation{ClientId: client, Input: deed{l, rank, false}, Call: l.Asked, Return: l.Granted},
-			porcupine.Operation{ClientId: client, Input: deed{l, rank, true}, Call: l.Until(), Return: until})
+			porcupine.Operation{ClientId: client, Input: operation{l, rank, false}, Call: l.Asked, Return: l.Granted},
+			porcupine.Operation{ClientId: client, Input: operation{l, rank, true}, Call: l.Until(), Return: until})
 	}
 	return all
 }

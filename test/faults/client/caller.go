@@ -21,7 +21,7 @@ type caller struct {
 	targets  []Target
 	mix      Mix
 	longest  time.Duration // that it works
-	look     time.Duration // how often it looks at its deadline
+	poll     time.Duration // how often it reads its deadline
 	hoards   bool          // nobody else wants what it does
 	random   *rand.Rand
 	resource *resource.Conn
@@ -177,8 +177,8 @@ func (c *caller) stay(w *wish, l lease, known int64, work time.Duration) {
 	if l.Err() != nil {
 		return // it ended while nobody looked: when that was told is not known
 	}
-	look := time.NewTicker(c.look)
-	defer look.Stop()
+	poll := time.NewTicker(c.poll)
+	defer poll.Stop()
 	follow := func() {
 		if d := deadline(l); l.Err() == nil && d > known+int64(time.Millisecond) {
 			known = d
@@ -198,7 +198,7 @@ func (c *caller) stay(w *wish, l lease, known int64, work time.Duration) {
 			return
 		case <-c.ctx.Done():
 			return
-		case <-look.C:
+		case <-poll.C:
 			follow()
 		}
 	}

@@ -107,7 +107,7 @@ func (p *process) connectOne() ([]closer, error) {
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	var stores []closer
-	var bare []driver.Store
+	var nodes []driver.Store
 	for _, url := range p.URLs {
 		store, err := open(p.Driver, url, p.Quorum != "", p.trap)
 		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -117,12 +117,12 @@ func (p *process) connectOne() ([]closer, error) {
 			return nil, fmt.Errorf("%s: %w", url, err)
 		}
 		stores = append(stores, store)
-		bare = append(bare, store)
+		nodes = append(nodes, store)
 	}
 	if p.Quorum != "" {
-		p.clients = append(p.clients, holdfast.NewQuorum(p.Quorum, &holdfast.QuorumOptions{Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Logger: options.Logger}, bare...))
+		p.clients = append(p.clients, holdfast.NewQuorum(p.Quorum, &holdfast.QuorumOptions{Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Logger: options.Logger}, nodes...))
 	} else {
-		p.clients = append(p.clients, holdfast.New(bare[0], options))
+		p.clients = append(p.clients, holdfast.New(nodes[0], options))
 	}
 	return stores, nil
 }
@@ -195,11 +195,11 @@ func (p *process) newCaller(i int) (*caller, error) {
 	c := &caller{
 		process: p, client: i % max(1, p.Clients), resource: conn, first: p.Number*Attempts + int64(i),
 		random:  rand.New(rand.NewPCG(p.Seed, uint64(i))),
-		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, look: 5 * time.Millisecond,
+		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, poll: 5 * time.Millisecond,
 	}
 	if own := i - p.Callers; own >= 0 {
 		c.hoards, c.targets, c.mix = true, p.Hoard[own:own+1], Mix{Long: 1, Idle: true}
-		c.longest, c.look = 6*p.TTL, p.TTL/8
+		c.longest, c.poll = 6*p.TTL, p.TTL/8
 	}
 	return c, nil
 }
