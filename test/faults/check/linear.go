@@ -13,7 +13,7 @@ import (
 
 // operation is what is done to a name, as a lock register sees it: it takes a weight,
 // or gives it back. A lease is two operations. Its end is the release, or the expiry,
-// which may happen at any time after the deadline: such a operation stays open.
+// which may happen at any time after the deadline: such an operation stays open.
 type operation struct {
 	lease *Lease
 	rank  int // of its token among those of the name
