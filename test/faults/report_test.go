@@ -77,7 +77,7 @@ type Finding struct {
 func newReport(plan Plan) *Report {
 	return &Report{
 		Command: plan.Command, Date: time.Now().Format(time.DateOnly), Machine: host.WithServer(),
-		Topologies: map[string]*Topology{}, Scenarios: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan,
+		Found: []Finding{}, Broken: []string{}, Topologies: map[string]*Topology{}, Scenarios: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan,
 	}
 }
 

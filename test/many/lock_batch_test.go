@@ -83,12 +83,12 @@ var ofNow = regexp.MustCompile(`\b3\d{15}\b`)
 func TestBatchIsLockAndUnlock(t *testing.T) {
 	t.Parallel()
 	servers := [2]*redistest.Server{redistest.Start(t, redistest.Options{}), redistest.Start(t, redistest.Options{})}
-	batched, apart := servers[0], servers[1]
+	batched, alone := servers[0], servers[1]
 	random := rand.New(rand.NewPCG(7, 11))
 	did := map[string]int{}
 	for range 600 {
 		batched.MustDo(t, "FLUSHALL")
-		apart.MustDo(t, "FLUSHALL")
+		alone.MustDo(t, "FLUSHALL")
 		var names []batchName
 		var keys, lines, args []any
 		var before []string
@@ -118,7 +118,7 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 			if locks[i] {
 				one = append([]any{"EVAL", script.Lock.Source}, one[2:]...)
 			}
-			single, err := apart.Do(one...)
+			single, err := alone.Do(one...)
 			answer := strings.Fields(single)
 			if err != nil || len(answer) == 0 {
 				answer = []string{"refused"}
@@ -130,8 +130,8 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 			case words[0] == "again" && simple && (answer[0] == "granted" || answer[0] == "released"):
 				t.Fatalf("%s: left alone, though alone it is %s", before[i], single)
 			case words[0] == "again":
-			case ofNow.ReplaceAllString(n.looks(t, batched), "now") != ofNow.ReplaceAllString(n.looks(t, apart), "now"):
-				t.Fatalf("%s: a batch left %s, alone it is %s", before[i], n.looks(t, batched), n.looks(t, apart))
+			case ofNow.ReplaceAllString(n.looks(t, batched), "now") != ofNow.ReplaceAllString(n.looks(t, alone), "now"):
+				t.Fatalf("%s: a batch left %s, a single call %s", before[i], n.looks(t, batched), n.looks(t, alone))
 			case words[0] == "granted" && (words[2] != answer[2] || words[3] != answer[3] || !near(t, words[1], answer[1])):
 				t.Fatalf("%s: a batch says %q, alone %q", before[i], said[i], single)
 			}
