@@ -111,7 +111,7 @@ func (h *History) names(r Rules) map[string]*waiting.Name {
 			delete(names, name)
 			continue
 		}
-		n.Doubt = append(n.Doubt, h.doubts(name, n, r)...)
+		n.Doubt = append(n.Doubt, h.doubts(name, r)...)
 	}
 	return names
 }
@@ -160,7 +160,7 @@ func (h *History) left(l *Lease, r Rules) int64 {
 
 // doubts are when a process that was killed or stopped may have held a name though none of
 // its callers knew: from then on for a ttl, unless another held it just then.
-func (h *History) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Span) {
+func (h *History) doubts(name string, r Rules) (all []waiting.Span) {
 	const recent, around = int64(300 * time.Millisecond), int64(20 * time.Millisecond)
 	gone := map[string][]int64{}
 	for process, t := range h.crashed {
