@@ -12,7 +12,7 @@ PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || ech
 TEST     = github.com/holdfast-go/holdfast/test
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
-TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal promises support/redistest support/waiting),$(WORK))
+TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many model model/% faults),$(WORK))
 
 # Half of the simulation, in time. It runs in two halves, so that both processors have work;
@@ -42,8 +42,7 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
 			'nice go test -race -timeout $(LIMIT) -run Stories $(TEST)/sim' \
 			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(TEST)/sim' \
-			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim' \
-			'nice go test .'" \
+			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim'" \
 		"go run ./test/sim/simulate -first 400 -seeds 1600"
 
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
