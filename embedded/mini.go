@@ -30,8 +30,7 @@ const (
 )
 
 // mini is miniredis with the time and the error messages of Redis. The gate of the Store must
-// be held: it lets in one caller at a time. translate.go has what is different for single
-// commands.
+// be held: it lets in one caller at a time.
 type mini struct {
 	redis  *miniredis.Miniredis
 	server *server.Server

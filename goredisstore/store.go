@@ -13,7 +13,7 @@ import (
 )
 
 // Store implements [driver.Store] with a go-redis client. Make it with [New]
-// or [Open]. How it runs scripts is in eval.go.
+// or [Open].
 type Store struct {
 	client   Client
 	single   single       // the same client, if it has these methods;

@@ -89,8 +89,7 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 }
 
 // Writer writes a journal. It is safe for concurrent use. Make one for each process:
-// its Clients can share it. Only Close and Flush block. What it does with its entries is in
-// flush.go.
+// its Clients can share it. Only Close and Flush block.
 type Writer struct {
 	options Options
 	caller  caller

@@ -14,7 +14,7 @@ import (
 )
 
 // Store implements [driver.Store] with a rueidis client. Make it with [New]
-// or [Open]. How it runs scripts is in eval.go.
+// or [Open].
 type Store struct {
 	client rueidis.Client
 	own    bool // made by Open, closed by Close

@@ -19,7 +19,7 @@ import (
 // one, an inspection with a short deadline would cost leases.
 const minForDriver = 2 * time.Second
 
-// Caller runs scripts on one store. Its fields do not change. Many is in many.go.
+// Caller runs scripts on one store. Its fields do not change.
 type Caller struct {
 	Store driver.Store
 	Life  context.Context // ends calls that their callers have left

@@ -14,7 +14,7 @@ import (
 
 // Turn is the use of a tenure by one local waiter. Re-entrant leases share one turn. The engine's
 // mutex guards it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
-// a program may drop both. renew.go has the requests about a turn, kind.go has the terms.
+// a program may drop both.
 type Turn struct {
 	Local   *Name
 	Tenure  *Tenure

@@ -13,9 +13,7 @@ import (
 )
 
 // Name is one name in this process: the local waiters, in order, and the one tenure by which the
-// process asks for it, holds it or releases it. name.go has the methods that all phases share.
-// ask.go, hold.go, renew.go and release.go have those of one phase, waiter.go, kind.go and
-// subscriber.go those about waiters, kinds and pushes. What requests have in common is in process.go.
+// process asks for it, holds it or releases it.
 type Name struct {
 	p         *Process
 	key       string // in Process.names: the name; for a dedicated or shared kind with a number

@@ -14,9 +14,7 @@ import (
 )
 
 // Process is the state machine of one Client. It is not safe for concurrent use: the engine's mutex
-// guards it, and all that it refers to. process.go has the methods about all names, name.go those about
-// one. ask.go, hold.go, renew.go and release.go have those of one phase, waiter.go and kind.go those
-// about waiters and kinds.
+// guards it, and all that it refers to.
 type Process struct {
 	Settings
 	Host        Host
@@ -67,7 +65,7 @@ type Host interface {
 	ShowDetails()                           // stores the process details, if the options ask for them
 }
 
-// Settings are the options that decisions depend on. kind.go has the kinds that they make.
+// Settings are the options that decisions depend on.
 type Settings struct {
 	Prefix        string
 	TTL           time.Duration
@@ -144,8 +142,7 @@ func (p *Process) Jitter(d time.Duration) time.Duration {
 }
 
 // Request is one script call. Its answer may come after seconds, twice or never. The request
-// stores only what was asked: what an answer means depends on the state when it comes. ask.go,
-// renew.go and release.go have the methods that take answers, kind.go those about kinds.
+// stores only what was asked: what an answer means depends on the state when it comes.
 type Request struct {
 	Call       driver.Call
 	Local      *Name

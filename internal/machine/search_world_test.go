@@ -19,7 +19,7 @@ const (
 )
 
 // world is a state of the search: processes as they ship, a model of the server, and what is
-// under way between them. What can happen next stands in search_steps_test.go.
+// under way between them.
 type world struct {
 	bounds   *searchBounds
 	now      clock.Instant

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// Names are the names of a store, as the server sees them. Its handlers are in handlers.go.
+// Names are the names of a store, as the server sees them.
 type Names struct {
 	Admin   *admin.Admin
 	client  *holdfast.Client

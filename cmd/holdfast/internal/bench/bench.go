@@ -78,7 +78,7 @@ func removeBench(a *cli.App, b *benchmark) error {
 	return nil
 }
 
-// benchmark is one measurement in the making; result.go prints it.
+// benchmark is one measurement in the making.
 type benchmark struct {
 	ctx           context.Context //nolint:containedctx // it lives as long as the command
 	each          time.Duration

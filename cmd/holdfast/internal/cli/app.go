@@ -19,8 +19,7 @@ import (
 
 // App is one run of the program: where it reads and writes, and the values of the flags
 // that all commands share. The fields are final when a command's RunE is called, which is
-// after the environment was read. env.go has the methods for the environment, password.go
-// those for the password.
+// after the environment was read.
 type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

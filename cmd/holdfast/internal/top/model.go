@@ -23,8 +23,7 @@ type topRow struct {
 }
 
 // model is what is on the screen. Bubble Tea calls its methods one after the
-// other; only survey, read and revoke run beside them, and touch nothing of it. view.go draws it,
-// and question.go asks what it needs to know before it revokes.
+// other; only survey, read and revoke run beside them, and touch nothing of it.
 type model struct {
 	survey func() topSeen
 	read   func(name string) topDetail
