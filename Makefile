@@ -1,6 +1,7 @@
 # Each target is a line or two. `work` means every package of every module of
 # the workspace; ./... would be the root module only.
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VALE     = github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 # All mutations take most of an hour: each commit takes a ninetieth, by its hash.
@@ -28,7 +29,7 @@ export GORACE ?= atexit_sleep_ms=0
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint prose vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -80,6 +81,10 @@ model: ## all states of the client, and of a model of the quorum, within the lar
 mutations: ## that the tests which guard safety can fail: each guard taken out once
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
 	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
+
+prose: ## what it would change in pages and comments; it never fails
+	-@scripts/need gcc && git ls-files '*.md' '*.go' '*.lua' ':!*_test.go' ':!test' ':!*/testdata/*' ':!docs/benchmarks*' | \
+		xargs go run $(VALE) --no-exit --output line
 
 lint:
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
