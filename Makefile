@@ -83,7 +83,7 @@ mutations: ## that the tests which guard safety can fail: each guard taken out o
 	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
 
 prose: ## what it would change in pages and comments; it never fails
-	-@scripts/need gcc && git ls-files '*.md' '*.go' '*.lua' ':!*_test.go' ':!test' ':!*/testdata/*' ':!docs/benchmarks*' | \
+	-@scripts/need gcc && git ls-files '*.md' '*.go' '*.lua' '*.txt' ':!*_test.go' ':!test' ':!*/testdata/*' ':!docs/benchmarks*' | \
 		xargs go run $(VALE) --no-exit --output line
 
 lint:
