@@ -9,12 +9,14 @@ import (
 )
 
 // Code that README.md, the guide and docs/drivers.md show is compiled: it is, word for word, in the
-// file of an Example or in one below test/guide.
+// file of an Example, in one below test/guide, or in the driver that test/drivers builds.
 func TestPagesShowCodeThatCompiles(t *testing.T) {
+	const driver = "test/drivers/testdata/outside/"
+	built, _ := fs.Glob(tree, driver+"*.go")
 	var compiled []string
-	for _, name := range files(t, ".go") {
+	for _, name := range append(files(t, ".go"), built...) {
 		text := read(t, name)
-		if strings.HasSuffix(name, "_test.go") && strings.Contains(text, "\nfunc Example") || strings.HasPrefix(name, "test/guide/") {
+		if strings.HasSuffix(name, "_test.go") && strings.Contains(text, "\nfunc Example") || strings.HasPrefix(name, "test/guide/") || strings.HasPrefix(name, driver) {
 			compiled = append(compiled, unindented(text))
 		}
 	}
