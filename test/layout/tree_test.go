@@ -31,7 +31,7 @@ func files(t *testing.T, suffix string) []string {
 		switch base := path.Base(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && (name != "." && base[0] == '.' || slices.Contains([]string{"testdata", "node_modules", "dist", "bin"}, base)):
+		case d.IsDir() && (name != "." && base[0] == '.' || slices.Contains([]string{"testdata", "node_modules", "build", "dist", "bin"}, base)):
 			return fs.SkipDir
 		case !d.IsDir() && strings.HasSuffix(name, suffix):
 			all = append(all, name)
