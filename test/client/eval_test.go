@@ -19,9 +19,9 @@ import (
 
 func keyW(name string) string { return "holdfast/written:{" + clienttest.LockKey(name) + "}" }
 
-// Whatever is a chunk of Lua by itself is one behind the guard, with its own
+// Whatever is a chunk of Lua by itself is one behind the check, with its own
 // lines, KEYS and ARGV; and what is none does nothing, above all not before the
-// guard.
+// check.
 func TestEvalTakesAnyChunk(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	var many strings.Builder
@@ -80,7 +80,7 @@ func TestEvalTakesAnyChunk(t *testing.T) {
 	})
 }
 
-// What the guard refuses, or can't tell, leaves no trace of the user's script; the
+// What the check refuses, or can't tell, leaves no trace of the user's script; the
 // scripts of a lease survive that the server forgets them.
 func TestEvalRefused(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})

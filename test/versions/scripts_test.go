@@ -164,7 +164,7 @@ var meetings = []meeting{
 var tick = []string{mine, "", "9000000000000000", "0", "0", "run", "o", "5000"}
 
 // beside are the scripts that write nothing of a name that others use: each key is a Client's or a
-// job's or a trial's, is only asked about, or is for the holder that passes the guard.
+// job's or a trial's, is only asked about, or is for the holder that passes the check.
 var beside = []*driver.Script{script.DetailsNote, script.JobNote, script.JobForget, script.JournalWrite, script.QuorumMark, script.Sweep, script.Check}
 
 // A script that meets another version changes nothing: no value, no score and no expiry. Where it
