@@ -1,0 +1,272 @@
+package ballot
+
+import (
+	"flag"
+	"fmt"
+	"hash/maphash"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	searchLimit  = flag.Int("search.limit", 0, "states that TestSearch looks at within each bounds; 0: all")
+	searchWaits  = flag.Int("search.waits", 10, "from every n-th state a fair way on is taken, to see how long it takes until a client has the name")
+	searchAlike  = flag.Int("search.alike", 50, "of the states that were seen before, every n-th is looked at: it has to go on as the one that was seen; 0: none")
+	mediumSearch = flag.Bool("search.medium", false, "TestSearch goes through the medium bounds, too")
+	largeSearch  = flag.Bool("search.large", false, "TestSearch goes through the medium and the large bounds, too")
+)
+
+// searcher goes breadth first through all states that can be reached, so that the first that is
+// broken has a shortest way to it.
+type searcher struct {
+	bounds  *searchBounds
+	without guard
+	key     keyMaker
+	seed    [2]maphash.Seed
+	seen    map[digest]uint32 // by the key of a state: its number
+	from    []uint32          // of each state, the one before it
+	how     []step            // and the step from there
+	after   map[uint32]uint64 // what follows a state, as a sum
+	twins   []twin
+
+	transitions, depth, repeated, ends, fairs int
+	done                                      [stepKinds]int
+	patience                                  time.Duration // the longest wait of a fair way on
+	broken                                    string
+	whole                                     bool // all states were looked at
+}
+
+// digest stands for a key.
+type digest [2]uint64
+
+// twin is a state that was seen before: of is the number that it had then.
+type twin struct {
+	of, from uint32
+	how      step
+	after    uint64
+}
+
+type found struct {
+	w *world // nil: take the way there again
+	n uint32
+}
+
+// keptLive is how many states of one level are kept whole.
+const keptLive = 20_000
+
+func search(b *searchBounds, without guard, limit int) *searcher {
+	s := &searcher{bounds: b, without: without, seen: map[digest]uint32{}, after: map[uint32]uint64{}}
+	s.seed = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	start := newWorld(b, without)
+	s.seen[s.digest(start)] = 0
+	s.from, s.how = append(s.from, 0), append(s.how, step{})
+	level := []found{{start, 0}}
+	for len(level) > 0 {
+		var next []found
+		for i, f := range level {
+			level[i].w = nil
+			if f.w == nil {
+				f.w = s.to(f.n)
+			}
+			if next = s.expand(f, next); s.broken != "" || limit > 0 && len(s.from) >= limit {
+				return s
+			}
+		}
+		level = next
+		s.depth++
+	}
+	s.whole = true
+	return s
+}
+
+// steps are those from the start to a state.
+func (s *searcher) steps(n uint32) (steps []step) {
+	for ; n > 0; n = s.from[n] {
+		steps = append(steps, s.how[n])
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+func (s *searcher) to(n uint32) *world {
+	w := newWorld(s.bounds, s.without)
+	for _, st := range s.steps(n) {
+		w.do(st)
+	}
+	return w
+}
+
+func (s *searcher) digest(w *world) digest {
+	key := s.key.key(w)
+	return digest{maphash.Bytes(s.seed[0], key), maphash.Bytes(s.seed[1], key)}
+}
+
+func (s *searcher) expand(f found, next []found) []found {
+	sum := uint64(0)
+	for _, st := range f.w.next(nil) {
+		w := f.w.after(st)
+		s.transitions++
+		s.done[st.what]++
+		d := s.digest(w)
+		sum += d[0] * uint64(1+st.what)
+		of, known := s.seen[d]
+		if known && w.broken == "" {
+			s.twin(w, twin{of: of, from: f.n, how: st})
+			continue
+		}
+		n := uint32(len(s.from))
+		s.seen[d] = n
+		s.from, s.how = append(s.from, f.n), append(s.how, st)
+		s.goOn(w)
+		if w.broken != "" {
+			s.broken = w.broken
+			return next
+		}
+		if len(next) > keptLive {
+			w = nil
+		}
+		next = append(next, found{w, n})
+	}
+	if *searchAlike > 0 {
+		s.after[f.n] = sum
+	}
+	return next
+}
+
+// goOn looks at the end of a state, or how long a client waits from there.
+func (s *searcher) goOn(w *world) {
+	if w.broken != "" || w.bounds.loose || w.bounds.replace {
+		return
+	}
+	if w.done() {
+		s.ends++
+		if broken := w.littered(); broken != "" {
+			w.breaks(broken)
+		}
+	}
+	if len(s.from)%*searchWaits > 0 {
+		return
+	}
+	for n, c := range w.clients {
+		if !c.dead && s.without == "" {
+			s.fairs++
+			waited, broken := w.fairly(n)
+			if s.patience = max(s.patience, waited); broken != "" {
+				w.breaks(broken)
+			}
+		}
+	}
+}
+
+// twin notes how a state goes on that was seen before.
+func (s *searcher) twin(w *world, t twin) {
+	if s.repeated++; *searchAlike == 0 || s.repeated%*searchAlike > 0 {
+		return
+	}
+	for _, st := range w.next(nil) {
+		t.after += s.digest(w.after(st))[0] * uint64(1+st.what)
+	}
+	s.twins = append(s.twins, t)
+}
+
+// unlike are two states with one key that go on differently, as text; "": there are none.
+func (s *searcher) unlike() string {
+	for _, t := range s.twins {
+		if after, known := s.after[t.of]; known && after != t.after {
+			return "one:\n" + s.to(t.of).print() + "other:\n" + s.to(t.from).after(t.how).print()
+		}
+	}
+	return ""
+}
+
+// trace is the way to the newest state.
+func (s *searcher) trace() string {
+	var b strings.Builder
+	w := newWorld(s.bounds, s.without)
+	for i, st := range s.steps(uint32(len(s.from) - 1)) {
+		fmt.Fprintf(&b, "%3d. %s\n", i+1, w.text(st))
+		w.do(st)
+		b.WriteString(w.print())
+	}
+	fmt.Fprintf(&b, "     broken: %s\n", s.broken)
+	return b.String()
+}
+
+// base are small bounds: two clients with a try each on three nodes. A lease lasts two ticks. One
+// message is as late as it likes, the others arrive in the tick in which they were sent, in any order.
+func base(name string, change func(*searchBounds)) *searchBounds {
+	b := &searchBounds{name: name, nodes: 3, tries: []int{1, 1}, ticks: 2, clamp: 1000}
+	change(b)
+	return b.prepare()
+}
+
+// forgets is for bounds in which a node forgets: once it votes again, it gives tokens from its clock.
+func (b *searchBounds) forgets() {
+	b.ticks, b.horizon, b.sitOut, b.faults.Restart, b.forget = 1, 3, grid, 1, true
+}
+
+func (b *searchBounds) replaces() { b.nodes, b.replace, b.sitOut = 5, true, b.ttl() }
+
+// smallBounds are those of each test run.
+func smallBounds() []*searchBounds {
+	return []*searchBounds{
+		base("a message late", func(b *searchBounds) { b.faults.Late = 1 }),
+		base("a message doubled", func(b *searchBounds) { b.faults.Dup = 1 }),
+		base("a message lost", func(b *searchBounds) { b.faults.Lose, b.attempt = 1, grid }),
+		base("a connection fails", func(b *searchBounds) { b.faults.Fail, b.ticks = 1, 1 }),
+		base("a client dies", func(b *searchBounds) { b.faults.Crash = 1 }),
+		base("a try is given up", func(b *searchBounds) { b.giveUp = true }),
+		base("two tries", func(b *searchBounds) { b.tries = []int{2, 1} }),
+		base("clocks of nodes differ", func(b *searchBounds) { b.ahead, b.turns = 200, true }),
+		base("a client's clock is far ahead", func(b *searchBounds) { b.far = true }),
+		base("a renewal", func(b *searchBounds) { b.renew = 1 }),
+		base("lock keys end at any time", func(b *searchBounds) { b.loose, b.ahead = true, 200 }),
+		base("nodes are silent", func(b *searchBounds) { b.quick, b.faults.Late, b.ticks = true, 1, 1 }),
+		base("no answer in time", func(b *searchBounds) { b.attempt, b.faults.Late, b.ticks = grid, 1, 1 }),
+		base("a node restarts with its data", func(b *searchBounds) { b.faults.Restart, b.keep, b.sitOut = 1, true, b.ttl() }),
+		base("a node restarts and forgets", func(b *searchBounds) { b.forgets() }),
+		base("a node restarts empty", func(b *searchBounds) { b.forgets(); b.forget, b.empty = false, true }),
+		base("the quorum is replaced", func(b *searchBounds) { b.replaces() }),
+	}
+}
+
+// TestSearch goes through all states within bounds.
+func TestSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	all := smallBounds()
+	if *mediumSearch || *largeSearch {
+		all = append(all, mediumBounds()...)
+	}
+	if *largeSearch {
+		all = append(all, largeBounds()...)
+	}
+	percent := debug.SetGCPercent(800) // states are many and live short
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	for _, b := range all {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			s := search(b, "", *searchLimit)
+			t.Logf("%d states, %d transitions, depth %d, %.1f s; %d ends; %d waits, the longest %v; %d seen again and compared",
+				len(s.from), s.transitions, s.depth, time.Since(began).Seconds(), s.ends, s.fairs, s.patience, len(s.twins))
+			if s.broken != "" {
+				t.Errorf("%s\n%s", s.broken, s.trace())
+				return
+			}
+			if wrong := s.unlike(); wrong != "" {
+				t.Errorf("two states with one key go on differently:\n%s", wrong)
+			}
+			if !s.whole {
+				t.Log("there are more states")
+			}
+		})
+	}
+}
+
+func mediumBounds() []*searchBounds { return nil }
+func largeBounds() []*searchBounds  { return nil }
