@@ -48,7 +48,7 @@ func (w *world) run(c *Call) (a wire.Answer) {
 		a = w.votes(m, id, n(1), c.Args[2])
 	case script.QuorumRaise:
 		a.Word, a.Holder = "lost", m.holder()
-		if m.lock == id && (m.token == n(1) || w.without == raiseGuard) || m.lock != "" && w.without == raiseGuard {
+		if m.lock == id && m.token == n(1) || m.lock != "" && w.without == raiseGuard {
 			a = wire.Answer{Word: "raised"}
 			m.fence = max(m.fence, n(2)+protocol.TokenBlock-1)
 		}
@@ -120,9 +120,9 @@ func (w *world) votes(m *master, id string, proposed int64, quorum string) (a wi
 	switch {
 	case w.now < m.until:
 		return wire.Answer{Word: "no vote", PTTL: m.until.Sub(w.now)}
-	case m.lock == id && w.without != repeatGuard:
+	case m.lock == id:
 		return wire.Answer{Word: "granted", Base: m.token, Size: protocol.TokenBlock}
-	case m.lock != "" && m.lock != id:
+	case m.lock != "":
 		return wire.Answer{Word: "held", Holder: m.holder(), PTTL: m.expires.Sub(w.now)}
 	}
 	clock, clamp := w.tokenClock()+m.ahead, w.bounds.clamp

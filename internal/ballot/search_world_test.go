@@ -17,8 +17,8 @@ import (
 const (
 	grid        = 200 * time.Millisecond // time goes in steps of this: what is due in between happens at the next one
 	searchStart = clock.Instant(time.Hour)
-	firstToken  = 10_000_000 // by the clocks of the nodes at the start
-	always      = 255        // as a number of faults: no limit
+	firstToken  = 3_400_000_000_000_000 // by the clocks of the nodes at the start
+	always      = 255                   // as a number of faults: no limit
 )
 
 // What a step can break.
@@ -55,7 +55,6 @@ const (
 	raiseGuard   guard = "raise looks whose the lock key is"
 	restartGuard guard = "a node that was restarted gives no vote"
 	markerGuard  guard = "a node without a marker gives no vote"
-	repeatGuard  guard = "a repeat of lock answers the same token"
 	clampGuard   guard = "proposed tokens are bounded by the node's clock"
 	renewGuard   guard = "only nodes of the quorum renew"
 	idGuard      guard = "an id serves one try"
@@ -79,6 +78,7 @@ type searchBounds struct {
 	turns   bool          // a lease may use its last token, too
 	far     bool          // the clock of the second client is far ahead
 	ahead   int64         // by how many tokens the clock of the last node is ahead
+	won     bool          // at the start the first client has won two nodes, and lock is under way to the others
 	loose   bool          // a lock key may end on any node at any time: then only tokens are looked at
 	replace bool          // of five nodes, the first three are the old members and the last three the new ones
 	faults  faults
@@ -168,6 +168,13 @@ func newWorld(b *searchBounds, without guard) *world {
 			node.usual = b.usual()
 		}
 		w.clients = append(w.clients, c)
+	}
+	if b.won {
+		w.do(step{what: begins})
+		for range 2 {
+			w.do(step{what: runs})
+			w.do(step{what: arrives})
+		}
 	}
 	return w
 }
@@ -299,7 +306,7 @@ func (c *client) ask(kind Kind) *Request {
 	if kind == Lock {
 		r.Wall, r.Owned = firstToken/protocol.TokensPerMicrosecond-100, false // behind the nodes' clocks
 		if c.w.bounds.far && c.n == 1 {
-			r.Wall = 100 * firstToken
+			r.Wall = firstToken
 		}
 	}
 	if kind == Renew {
@@ -331,7 +338,7 @@ func (w *world) check() {
 		}
 	}
 	if believers > 1 {
-		w.breaks(twoHolders)
+		w.broken = twoHolders // before what the second one's token breaks
 	}
 }
 

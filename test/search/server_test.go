@@ -43,32 +43,7 @@ type heard struct {
 // meet faults at random. So what the search finds out about model and client holds for the scripts,
 // as far as these histories go.
 func TestModelAnswersAsScripts(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "histories")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-run", "^TestHistories$", "../../internal/machine", "-args", "-search.histories", file)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var histories [][]served
-	in, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d := json.NewDecoder(in); ; {
-		var line served
-		if err := d.Decode(&line); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if line.First {
-			histories = append(histories, nil)
-		}
-		last := &histories[len(histories)-1]
-		*last = append(*last, line)
-	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	histories := historiesOf[served](t, "machine", func(line served) bool { return line.First })
 	scripts, words := map[string]int{}, map[string]int{}
 	for _, h := range histories {
 		synctest.Test(t, func(t *testing.T) { play(t, h, scripts, words) })
@@ -87,6 +62,36 @@ func TestModelAnswersAsScripts(t *testing.T) {
 			t.Errorf("there was no %s", push)
 		}
 	}
+}
+
+// historiesOf has the search of a package write histories, and returns them.
+func historiesOf[T any](t *testing.T, pkg string, isFirst func(line T) bool) (histories [][]T) {
+	file := filepath.Join(t.TempDir(), "histories")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count", "1", "-run", "^TestHistories$", "../../internal/"+pkg, "-args", "-search.histories", file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(in); ; {
+		var line T
+		if err := d.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if isFirst(line) {
+			histories = append(histories, nil)
+		}
+		last := &histories[len(histories)-1]
+		*last = append(*last, line)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return histories
 }
 
 // play runs one history on the scripts.
@@ -155,7 +160,8 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 }
 
 func named(t *testing.T, name string) *driver.Script {
-	for _, s := range []*driver.Script{script.Lock, script.Unlock, script.Cancel, script.Renew} {
+	for _, s := range []*driver.Script{script.Lock, script.Unlock, script.Cancel, script.Renew,
+		script.QuorumLock, script.QuorumRaise, script.QuorumRenew, script.QuorumRepair, script.QuorumUnlock} {
 		if s.Name == name {
 			return s
 		}
