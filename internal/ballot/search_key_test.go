@@ -33,8 +33,11 @@ func (k *keyMaker) bits(all ...bool) {
 // at writes a time as what is left of it, and what is past as past.
 func (k *keyMaker) at(i clock.Instant) { k.num(max(0, int64(i-k.w.now)+1)) }
 
-// since writes when something was sent, as what is left of all that is counted from it.
-func (k *keyMaker) since(i clock.Instant) { k.num(min(int64(k.w.now-i), 4*int64(k.w.bounds.ttl()))) }
+// since writes for how long something has been under way. When all is over that is counted from then
+// (a ttl, what an answer is waited for, the patience of a try) it does not matter any more.
+func (k *keyMaker) since(i clock.Instant) {
+	k.num(int64(min(k.w.now.Sub(i), max(k.w.bounds.ttl(), k.w.bounds.attempt, 3*grid))))
+}
 
 // id writes an id as its client and the number of its try.
 func (k *keyMaker) id(id string) {

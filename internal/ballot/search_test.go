@@ -215,13 +215,14 @@ func (b *searchBounds) replaces() {
 // smallBounds are those of each test run.
 func smallBounds() []*searchBounds {
 	return []*searchBounds{
-		base("a message late", func(b *searchBounds) { b.faults.Late, b.ticks = 1, 1 }),
-		base("no answer in time", func(b *searchBounds) { b.attempt, b.faults.Late, b.ticks = grid, 1, 1 }),
+		base("a message late", func(b *searchBounds) { b.faults.Late = 1 }),
+		base("no answer in time", func(b *searchBounds) { b.attempt, b.faults.Late = grid, 1 }),
 		base("nodes are silent", func(b *searchBounds) { b.quick, b.faults.Late, b.ticks = true, 1, 1 }),
 		base("a try is given up", func(b *searchBounds) { b.giveUp, b.ticks = true, 1 }),
 		base("a client dies", func(b *searchBounds) { b.faults.Crash = 1 }),
 		base("clocks of nodes differ", func(b *searchBounds) { b.ahead, b.turns = 200, true }),
 		base("a client's clock is far ahead", func(b *searchBounds) { b.far = true }),
+		base("a renewal that is late", func(b *searchBounds) { b.renew, b.renewing = 1, true }),
 		base("a node restarts with its data", func(b *searchBounds) { b.faults.Restart, b.keep, b.sitOut, b.won = 1, true, b.ttl(), true }),
 		base("a node restarts and forgets", func(b *searchBounds) { b.forgets(); b.won = true }),
 		base("a node restarts empty", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true }),
@@ -305,7 +306,7 @@ func (s *searcher) never() string {
 	for what, can := range map[stepKind]bool{
 		timePasses: true, runs: true, arrives: true, begins: true, releases: true,
 		isDelayed: f.Late > 0 && f.Late < always, isLost: f.Lose > 0, connectionFails: f.Fail > 0, isDoubled: f.Dup > 0, crashes: f.Crash > 0,
-		givesUp: b.giveUp, renewalIsSent: b.renew > 0, usesLastToken: b.turns, endsEarly: b.loose,
+		givesUp: b.giveUp, renewalIsSent: b.renew > 0 && !b.renewing, usesLastToken: b.turns, endsEarly: b.loose,
 		restarts: f.Restart > 0, noticesRestart: f.Restart > 0 && (b.keep || b.forget), removesMember: b.replace, addsMember: b.replace,
 	} {
 		if can && s.done[what] == 0 {
@@ -320,16 +321,20 @@ func (s *searcher) never() string {
 var guards = []struct {
 	guard  guard
 	broken string
+	medium bool // it is looked for with -search.medium
 	bounds *searchBounds
 }{
-	{restartGuard, twoHolders, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
-	{markerGuard, twoHolders, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
-	{clampGuard, tokenFell, base("", func(b *searchBounds) { b.forgets(); b.far = true })},
-	{raiseGuard, tokenTwice, base("", func(b *searchBounds) { b.loose, b.ahead = true, 200 })},
-	{idGuard, tokenFell, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
-	{renewGuard, twoHolders, base("", func(b *searchBounds) { b.replaces(); b.renew, b.won = 1, true })},
-	{fenceGuard, twoHolders, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
-	{sitOutGuard, twoHolders, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
+	{restartGuard, twoHolders, false, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
+	{markerGuard, twoHolders, false, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
+	{idGuard, tokenFell, false, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
+	{clampGuard, tokenFell, false, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
+	{sitOutGuard, twoHolders, false, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
+	{fenceGuard, twoHolders, true, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
+	{raiseGuard, tokenTwice, true, base("", func(b *searchBounds) { b.loose, b.ahead = true, 200 })},
+	{renewGuard, twoHolders, true, base("", func(b *searchBounds) {
+		b.replaces()
+		b.midway, b.renew, b.won, b.ticks, b.sitOut, b.horizon = true, 1, true, 2, 2*grid, 2
+	})},
 }
 
 func TestSearchFindsGuards(t *testing.T) {
@@ -337,10 +342,13 @@ func TestSearchFindsGuards(t *testing.T) {
 		t.Skip("-short: it takes seconds")
 	}
 	for _, g := range guards {
+		if g.medium && !*mediumSearch && !*largeSearch {
+			continue
+		}
 		t.Run(string(g.guard), func(t *testing.T) {
 			t.Parallel()
 			s := search(g.bounds, g.guard, 300_000)
-			t.Logf("%d states, %d transitions, depth %d: %s", len(s.from), s.transitions, s.depth, s.broken)
+			t.Logf("%s: %d states, %d transitions, depth %d: %s", g.guard, len(s.from), s.transitions, s.depth, s.broken)
 			if s.broken != g.broken {
 				t.Errorf("broken is %q, want %q\n%s", s.broken, g.broken, s.trace())
 			}

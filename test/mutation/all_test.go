@@ -6,6 +6,7 @@ import "slices"
 var tables = slices.Concat(
 	mutants,
 	searchMutants,
+	ballotSearchMutants,
 	guardMutants,
 	quorumMutants,
 	yieldMutants,
