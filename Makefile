@@ -14,7 +14,7 @@ TEST     = github.com/holdfast-go/holdfast/test
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
-UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many model model/% faults),$(WORK))
+UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many faults),$(WORK))
 
 # Half of the simulation, in time. It runs in two halves, so that both processors have work;
 # TestCoverage counts what the stories reach, so it stands on their side.
@@ -51,7 +51,7 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
 			'go test -p 1 -timeout $(LIMIT) $(TEST)/faults $(TEST)/attack'" \
 		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults $(TEST)/attack,$(UNRACED))' \
-			'go test -count 1 -run ^TestSearch$$ ./internal/machine -args -search.medium' \
+			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
 		"make bench-quick" "make mutations MUTATIONS='-part $(PART)/90'"
@@ -75,8 +75,8 @@ soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
 simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
 	go run ./test/sim/simulate $(SIM)
 
-model: ## all states of the client, and of a model of the quorum, within the large bounds
-	go run ./test/model/cmd -large
+model: ## all states of the client, and of the clients of a quorum, within the large bounds; hours
+	go test -count 1 -timeout 12h -v -run '^TestSearch' ./internal/machine ./internal/ballot -args -search.large
 
 mutations: ## that the tests which guard safety can fail: each guard taken out once
 	@scripts/need gcc redis-server redis-cli postgres mariadbd

@@ -39,7 +39,7 @@ func TestHistories(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := json.NewEncoder(f)
-	for seed := range uint64(400) {
+	for seed := range uint64(200) {
 		h := history{chance: rand.New(rand.NewPCG(seed, 1)), w: newWorld(base("random", func(b *searchBounds) {
 			b.tries, b.renew, b.ahead, b.far, b.giveUp = []int{8, 8}, 2, 200, seed%2 == 0, true
 			b.faults = faults{Late: 20, Lose: 2, Fail: 3, Dup: 5, Restart: uint8(seed / 2 % 3)}

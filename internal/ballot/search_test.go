@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -71,7 +72,7 @@ func search(b *searchBounds, without guard, limit int) *searcher {
 			if f.w == nil {
 				f.w = s.to(f.n)
 			}
-			if next = s.expand(f, next); s.broken != "" || limit > 0 && len(s.from) >= limit {
+			if next = s.expand(f, next); s.broken != "" || limit > 0 && len(s.from) >= limit || searchFailed.Load() {
 				return s
 			}
 		}
@@ -260,10 +261,17 @@ func largeBounds() []*searchBounds {
 	}
 }
 
+// searchFailed is set when a search has found something: one trace is enough to read.
+var searchFailed atomic.Bool
+
 // TestSearch goes through all states within bounds.
 func TestSearch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
+	}
+	limit := *searchLimit
+	if limit == 0 && raced {
+		limit = 1000
 	}
 	all := smallBounds()
 	if *mediumSearch || *largeSearch {
@@ -277,17 +285,17 @@ func TestSearch(t *testing.T) {
 	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			searchAll(t, b)
+			searchAll(t, b, limit)
 		})
 	}
 }
 
-func searchAll(t *testing.T, b *searchBounds) {
+func searchAll(t *testing.T, b *searchBounds, limit int) {
 	began := time.Now()
-	s := search(b, "", *searchLimit)
+	s := search(b, "", limit)
 	t.Logf("%d states, %d transitions, depth %d, %.1f s; %d ends; %d waits, the longest %v; %d seen again and compared",
 		len(s.from), s.transitions, s.depth, time.Since(began).Seconds(), s.ends, s.fairs, s.patience, len(s.twins))
-	if s.broken != "" {
+	if s.broken != "" && !searchFailed.Swap(true) {
 		t.Fatalf("%s\n%s", s.broken, s.trace())
 	}
 	if wrong := s.unlike(); wrong != "" {
@@ -321,33 +329,39 @@ func (s *searcher) never() string {
 var guards = []struct {
 	guard  guard
 	broken string
-	medium bool // it is looked for with -search.medium
+	states int // within which it is found
 	bounds *searchBounds
 }{
-	{restartGuard, twoHolders, false, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
-	{markerGuard, twoHolders, false, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
-	{idGuard, tokenFell, false, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
-	{clampGuard, tokenFell, false, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
-	{sitOutGuard, twoHolders, false, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
-	{fenceGuard, twoHolders, true, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
-	{raiseGuard, tokenTwice, true, base("", func(b *searchBounds) { b.loose, b.ahead = true, 200 })},
-	{renewGuard, twoHolders, true, base("", func(b *searchBounds) {
+	{markerGuard, twoHolders, 1_000, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
+	{restartGuard, twoHolders, 2_000, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
+	{idGuard, tokenFell, 3_000, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
+	{sitOutGuard, twoHolders, 20_000, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
+	{clampGuard, tokenFell, 20_000, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
+	{raiseGuard, tokenTwice, 100_000, base("", func(b *searchBounds) { b.loose, b.ahead = true, 200 })},
+	{renewGuard, twoHolders, 200_000, base("", func(b *searchBounds) {
 		b.replaces()
 		b.midway, b.renew, b.won, b.ticks, b.sitOut, b.horizon = true, 1, true, 2, 2*grid, 2
 	})},
+	{fenceGuard, twoHolders, 200_000, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
 }
 
 func TestSearchFindsGuards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	most := 20_000 // the others take longer
+	if raced {
+		most = 3_000
+	} else if *mediumSearch || *largeSearch {
+		most = 200_000
+	}
 	for _, g := range guards {
-		if g.medium && !*mediumSearch && !*largeSearch {
+		if g.states > most {
 			continue
 		}
 		t.Run(string(g.guard), func(t *testing.T) {
 			t.Parallel()
-			s := search(g.bounds, g.guard, 300_000)
+			s := search(g.bounds, g.guard, g.states)
 			t.Logf("%s: %d states, %d transitions, depth %d: %s", g.guard, len(s.from), s.transitions, s.depth, s.broken)
 			if s.broken != g.broken {
 				t.Errorf("broken is %q, want %q\n%s", s.broken, g.broken, s.trace())

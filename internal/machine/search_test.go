@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"hash/maphash"
@@ -21,8 +20,6 @@ var searchLimit = flag.Int("search.limit", 0, "states that TestSearch looks at w
 var searchWaits = flag.Int("search.waits", 10, "from every n-th state a fair way on is taken, to see how long it takes until all have had the name")
 
 var searchAlike = flag.Int("search.alike", 50, "of the states that were seen before, every n-th is looked at: it has to go on as the one that was seen; 0: none")
-
-var searchJSON = flag.String("search.json", "", "TestSearch writes what it found to this `file`, too")
 
 var (
 	mediumSearch = flag.Bool("search.medium", false, "TestSearch goes through the medium bounds, too: a minute")
@@ -310,20 +307,6 @@ func largeBounds() []*searchBounds {
 // searchFailed is set when a search has found something: one trace is enough to read.
 var searchFailed atomic.Bool
 
-// searched is what a search has found, for those who draw up tables.
-type searched struct {
-	Model       string  `json:"model"`
-	Bounds      string  `json:"bounds"`
-	States      int     `json:"states"`
-	Transitions int     `json:"transitions"`
-	Depth       int     `json:"depth"`
-	Seconds     float64 `json:"seconds"`
-	Whole       bool    `json:"whole"` // all states were looked at
-	Broken      string  `json:"broken,omitempty"`
-	Good        bool    `json:"good"`   // as it must be
-	Waited      float64 `json:"waited"` // the longest wait of a fair way on, in seconds
-}
-
 // TestSearch goes through all states within bounds.
 func TestSearch(t *testing.T) {
 	if testing.Short() {
@@ -340,25 +323,20 @@ func TestSearch(t *testing.T) {
 	if *largeSearch {
 		all = append(all, largeBounds()...)
 	}
-	lines := make([]searched, len(all))
 	percent := debug.SetGCPercent(800) // states are many and live short
-	t.Cleanup(func() {
-		debug.SetGCPercent(percent)
-		writeSearched(t, lines)
-	})
-	for i, b := range all {
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	for _, b := range all {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			lines[i] = searchAll(t, b, limit)
+			searchAll(t, b, limit)
 		})
 	}
 }
 
-func searchAll(t *testing.T, b *searchBounds, limit int) searched {
+func searchAll(t *testing.T, b *searchBounds, limit int) {
 	began := time.Now()
 	s := search(b, limit)
-	line := searched{"client", b.name, s.states, s.transitions, s.depth, time.Since(began).Seconds(), s.whole, s.broken, s.whole && s.broken == "", s.patience.Seconds()}
-	t.Logf("%d states, %d transitions, depth %d, %.1f s; %d waits, the longest %v; %d seen again and compared", s.states, s.transitions, s.depth, line.Seconds, s.fairs, s.patience, len(s.twins))
+	t.Logf("%d states, %d transitions, depth %d, %.1f s; %d waits, the longest %v; %d seen again and compared", s.states, s.transitions, s.depth, time.Since(began).Seconds(), s.fairs, s.patience, len(s.twins))
 	if s.broken != "" && !searchFailed.Swap(true) {
 		fmt.Fprint(os.Stderr, s.trace())
 		t.Error(s.broken)
@@ -370,19 +348,5 @@ func searchAll(t *testing.T, b *searchBounds, limit int) searched {
 		t.Log("there are more states")
 	} else if never := s.never(); never != "" {
 		t.Errorf("within these bounds it can happen that %s, and it did not", never)
-	}
-	return line
-}
-
-func writeSearched(t *testing.T, lines []searched) {
-	if *searchJSON == "" {
-		return
-	}
-	text, err := json.MarshalIndent(lines, "", "  ")
-	if err == nil {
-		err = os.WriteFile(*searchJSON, text, 0o600)
-	}
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -1,3 +1,3 @@
-// Package search has no code, only a test: the model of the server that the search of
-// internal/machine runs against answers as the scripts do.
+// Package search has no code, only tests: the models of servers that the searches of internal/machine
+// and internal/ballot run against answer as the scripts do. The README says what is searched.
 package search
