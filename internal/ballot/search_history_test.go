@@ -39,10 +39,10 @@ func TestHistories(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := json.NewEncoder(f)
-	for seed := range uint64(200) {
+	for seed := range uint64(80) {
 		h := history{chance: rand.New(rand.NewPCG(seed, 1)), w: newWorld(base("random", func(b *searchBounds) {
-			b.tries, b.renew, b.ahead, b.far, b.giveUp = []int{8, 8}, 2, 200, seed%2 == 0, true
-			b.faults = faults{Late: 20, Lose: 2, Fail: 3, Dup: 5, Restart: uint8(seed / 2 % 3)}
+			b.tries, b.renew, b.ahead, b.far, b.giveUp = []int{8, 8}, 4, 5_000_000, seed%2 == 0, seed%8 == 0
+			b.faults = faults{Late: 20, Lose: 4, Fail: 3, Dup: 5, Restart: uint8(seed / 2 % 3)}
 			b.attempt, b.keep, b.forget, b.empty = 2*grid, true, true, seed%5 == 0
 			b.horizon, b.sitOut, b.clamp = 1e6, protocol.MaxQuorumTTL, protocol.TokensPerMicrosecond*1e6
 			if seed%4 == 3 {

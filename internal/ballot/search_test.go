@@ -221,9 +221,10 @@ func smallBounds() []*searchBounds {
 		base("nodes are silent", func(b *searchBounds) { b.quick, b.faults.Late, b.ticks = true, 1, 1 }),
 		base("a try is given up", func(b *searchBounds) { b.giveUp, b.ticks = true, 1 }),
 		base("a client dies", func(b *searchBounds) { b.faults.Crash = 1 }),
-		base("clocks of nodes differ", func(b *searchBounds) { b.ahead, b.turns = 200, true }),
+		base("clocks of nodes differ", func(b *searchBounds) { b.ahead, b.turns = 2000, true }),
 		base("a client's clock is far ahead", func(b *searchBounds) { b.far = true }),
 		base("a renewal that is late", func(b *searchBounds) { b.renew, b.renewing = 1, true }),
+		base("a renewal that is late and lost", func(b *searchBounds) { b.renew, b.renewing, b.renewalLost = 1, true, true }),
 		base("a node restarts with its data", func(b *searchBounds) { b.faults.Restart, b.keep, b.sitOut, b.won = 1, true, b.ttl(), true }),
 		base("a node restarts and forgets", func(b *searchBounds) { b.forgets(); b.won = true }),
 		base("a node restarts empty", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true }),
@@ -237,10 +238,10 @@ func mediumBounds() []*searchBounds {
 		base("a message lost", func(b *searchBounds) { b.faults.Lose, b.attempt, b.won = 1, grid, true }),
 		base("a connection fails", func(b *searchBounds) { b.faults.Fail, b.ticks, b.won = 1, 1, true }),
 		base("two tries", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true }),
-		base("lock keys end at any time", func(b *searchBounds) { b.loose, b.ahead, b.won = true, 200, true }),
+		base("lock keys end at any time", func(b *searchBounds) { b.loose, b.ahead, b.won = true, 2000, true }),
 		base("a renewal", func(b *searchBounds) { b.renew, b.won = 1, true }),
 		base("the quorum is replaced", func(b *searchBounds) { b.replaces(); b.won = true }),
-		base("a message late, clocks of nodes differ", func(b *searchBounds) { b.faults.Late, b.ahead, b.turns = 1, 200, true }),
+		base("a message late, clocks of nodes differ", func(b *searchBounds) { b.faults.Late, b.ahead, b.turns = 1, 2000, true }),
 	}
 }
 
@@ -249,7 +250,7 @@ func largeBounds() []*searchBounds {
 	late := func(b *searchBounds) { b.faults.Late = always }
 	return []*searchBounds{
 		base("each message late", func(b *searchBounds) { late(b); b.ticks = 1 }),
-		base("each message late, clocks of nodes differ", func(b *searchBounds) { late(b); b.ticks, b.ahead, b.turns, b.won = 1, 200, true, true }),
+		base("each message late, clocks of nodes differ", func(b *searchBounds) { late(b); b.ticks, b.ahead, b.turns, b.won = 1, 2000, true, true }),
 		base("each message late, nodes are silent", func(b *searchBounds) { late(b); b.quick, b.ticks, b.won = true, 1, true }),
 		base("each message late, a lease is renewed", func(b *searchBounds) { late(b); b.renew, b.won = 1, true }),
 		base("each message late, a node restarts and forgets", func(b *searchBounds) { late(b); b.forgets(); b.won = true }),
@@ -337,7 +338,7 @@ var guards = []struct {
 	{idGuard, tokenFell, 3_000, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
 	{sitOutGuard, twoHolders, 20_000, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
 	{clampGuard, tokenFell, 20_000, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
-	{raiseGuard, tokenTwice, 100_000, base("", func(b *searchBounds) { b.loose, b.ahead = true, 200 })},
+	{raiseGuard, tokenTwice, 100_000, base("", func(b *searchBounds) { b.loose, b.ahead = true, 2000 })},
 	{renewGuard, twoHolders, 200_000, base("", func(b *searchBounds) {
 		b.replaces()
 		b.midway, b.renew, b.won, b.ticks, b.sitOut, b.horizon = true, 1, true, 2, 2*grid, 2

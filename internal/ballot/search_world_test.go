@@ -67,30 +67,31 @@ type faults struct{ Late, Lose, Fail, Dup, Crash, Restart uint8 }
 
 // searchBounds say how large the search is.
 type searchBounds struct {
-	name     string
-	nodes    int
-	tries    []int         // of each client
-	ticks    int           // of a ttl
-	attempt  time.Duration // how long an answer is waited for; 0: for ever
-	quick    bool          // the usual round trip is known to be short: a try waits less than a tick for its nodes
-	renew    int           // renewals of each lease of the first client
-	giveUp   bool          // a try may be given up
-	turns    bool          // a lease may use its last token, too
-	far      bool          // the clock of the first client is far ahead
-	ahead    int64         // by how many tokens the clock of the last node is ahead
-	won      bool          // at the start the first client has won two nodes, and lock is under way to the others
-	renewing bool          // at the start the first client has won two nodes and the lock to the third was lost; now it renews, and is late at the second
-	loose    bool          // a lock key may end on any node at any time: then only tokens are looked at
-	replace  bool          // of five nodes, the first three are the old members and the last three the new ones
-	midway   bool          // and at the start old members are removed and new ones have joined, a majority of each
-	faults   faults
-	keep     bool          // a node that is restarted has its data,
-	forget   bool          // all but its lock and fence keys,
-	empty    bool          // or none
-	horizon  int           // ticks in all; 0: clocks of nodes stand still, as far as tokens go, and time has no end
-	sitOut   time.Duration // how long a restarted node gives no vote
-	clamp    int64         // by how many tokens a proposal may differ from the node's clock
-	ids      [][]string    // of each client, the ids of its tries
+	name        string
+	nodes       int
+	tries       []int         // of each client
+	ticks       int           // of a ttl
+	attempt     time.Duration // how long an answer is waited for; 0: for ever
+	quick       bool          // the usual round trip is known to be short: a try waits less than a tick for its nodes
+	renew       int           // renewals of each lease of the first client
+	giveUp      bool          // a try may be given up
+	turns       bool          // a lease may use its last token, too
+	far         bool          // the clock of the first client is far ahead
+	ahead       int64         // by how many tokens the clock of the last node is ahead
+	won         bool          // at the start the first client has won two nodes, and lock is under way to the others
+	renewing    bool          // at the start the first client has won two nodes and the lock to the third was lost; now it renews, and is late at the second
+	renewalLost bool          // at the third it is lost
+	loose       bool          // a lock key may end on any node at any time: then only tokens are looked at
+	replace     bool          // of five nodes, the first three are the old members and the last three the new ones
+	midway      bool          // and at the start old members are removed and new ones have joined, a majority of each
+	faults      faults
+	keep        bool          // a node that is restarted has its data,
+	forget      bool          // all but its lock and fence keys,
+	empty       bool          // or none
+	horizon     int           // ticks in all; 0: clocks of nodes stand still, as far as tokens go, and time has no end
+	sitOut      time.Duration // how long a restarted node gives no vote
+	clamp       int64         // by how many tokens a proposal may differ from the node's clock
+	ids         [][]string    // of each client, the ids of its tries
 }
 
 func (b *searchBounds) ttl() time.Duration { return time.Duration(b.ticks) * grid }
@@ -182,7 +183,9 @@ func newWorld(b *searchBounds, without guard) *world {
 		w.take(0)
 		w.do(step{what: timePasses})
 		w.do(step{what: renewalIsSent})
-		w.net[1].slow = true
+		if w.net[1].slow = true; b.renewalLost {
+			w.take(2)
+		}
 	}
 	if b.midway {
 		for i := range uint8(2) {

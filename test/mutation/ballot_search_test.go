@@ -30,8 +30,6 @@ var ballotSearchMutants = []mutant{
 		edits: []string{"\tt.undo(now)\n\tif follows", "\tif follows"}},
 	{guard: "ballot search: a try that was given up is not answered", file: "internal/ballot/try.go", pkg: "./internal/ballot", name: "TestSearch",
 		edits: []string{"return t.over || t.tenure.stand != asked", "return false"}},
-	{guard: "ballot search: an unlock that failed at a node is repeated", file: "internal/ballot/unlock.go", pkg: "./internal/ballot", name: "TestSearch",
-		edits: []string{"r.owed[c.Node] = err != nil && wire.Transient(err)\n", "r.owed[c.Node] = false\n"}},
 	{guard: "ballot search: a restarted node gives no vote", file: "internal/script/part/quorum_check_member.lua", pkg: "./test/search", name: "TestNodesAnswerAsScripts",
 		edits: []string{"local restarted = run_before ~= run or", "local restarted ="}},
 	{guard: "ballot search: only this quorum's nodes vote", file: "internal/script/part/quorum_check_member.lua", pkg: "./test/search", name: "TestNodesAnswerAsScripts",
