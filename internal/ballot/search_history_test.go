@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,10 +42,11 @@ func TestHistories(t *testing.T) {
 	out := json.NewEncoder(f)
 	for seed := range uint64(80) {
 		h := history{chance: rand.New(rand.NewPCG(seed, 1)), w: newWorld(base("random", func(b *searchBounds) {
-			b.tries, b.renew, b.ahead, b.far, b.giveUp = []int{8, 8}, 4, 5_000_000, seed%2 == 0, seed%8 == 0
+			b.tries, b.renew, b.ahead, b.far, b.giveUp = []int{8, 8}, 9, 5_000_000, seed%2 == 0, seed%8 == 0
 			b.faults = faults{Late: 20, Lose: 4, Fail: 3, Dup: 5, Restart: uint8(seed / 2 % 3)}
 			b.attempt, b.keep, b.forget, b.empty = 2*grid, true, true, seed%5 == 0
 			b.horizon, b.sitOut, b.clamp = 1e6, protocol.MaxQuorumTTL, protocol.TokensPerMicrosecond*1e6
+			b.loose = seed%4 == 1
 			if seed%4 == 3 {
 				b.nodes, b.replace = 5, true
 			}
@@ -101,6 +103,12 @@ func (h *history) goOn() {
 		return
 	}
 	s := steps[h.chance.IntN(len(steps))]
+	if s.what == releases { // seldom, or few leases are renewed and repaired
+		s = steps[h.chance.IntN(len(steps))]
+	}
+	if i := slices.IndexFunc(steps, func(s step) bool { return s.what == renewalIsSent }); i >= 0 && h.chance.IntN(2) == 0 {
+		s = steps[i]
+	}
 	switch s.what {
 	case runs:
 		m := *w.net[s.at]
@@ -117,9 +125,12 @@ func (h *history) goOn() {
 		line := h.line(int(s.at))
 		w.do(s)
 		line.Commands = h.marker(int(s.at))
-		if w.masters[s.at].fence == 0 {
-			keys := keyspace.KeysBeside("a")
+		keys := keyspace.KeysBeside("a")
+		switch {
+		case w.masters[s.at].fence == 0:
 			line.Commands = append(line.Commands, []string{"DEL", keys.Lock(), keys.Fence()})
+		case s.what == endsEarly:
+			line.Commands = append(line.Commands, []string{"DEL", keys.Lock()})
 		}
 		h.lines = append(h.lines, line)
 	default:
