@@ -1,3 +1,19 @@
+// Package bench measures holdfast beside other lock libraries of Go, in turn, in one run, against
+// a redis-server (and an etcd, where there is one) that it starts itself.
+//
+// Below it, rivals has the contenders, callers has the workloads and measures callers in a loop, probes
+// measures all else, and report compares, prints and keeps what was found. To add a library, add a
+// contender to rivals and to a workload. The program is cmd:
+//
+//	make bench                                        # all tables, a quarter of an hour
+//	make bench-quick                                  # that all runs; the figures mean little
+//	go run ./test/bench/cmd -run B4 -who 'holdfast|redislock' -rounds 3
+//	go run ./test/bench/cmd -run '^F' -save           # keep these; other figures stay
+//	go run ./test/bench/cmd -before HEAD~1 -run '^C'  # what a change costs
+//
+// In each round every workload is given to all contenders one after the other, in another order in
+// each round, so that a machine that gets slower for a while does so for all of them. The median of
+// the rounds counts; a ratio is taken within each round first.
 package bench
 
 import (
@@ -6,129 +22,99 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/test/bench/bulk"
-	"github.com/holdfast-go/holdfast/test/bench/contend"
+	"github.com/holdfast-go/holdfast/test/bench/callers"
 	"github.com/holdfast-go/holdfast/test/bench/report"
-	"github.com/holdfast-go/holdfast/test/support/figures"
 )
-
-const usage = `usage: go run ./test/bench/cmd [flags]
-
-Measures holdfast beside other lock libraries, in turn, in one run, against a
-redis-server (and an etcd, where there is one) that it starts itself. Figures go
-to stdout, progress to stderr. It fails when holdfast let two hold one name, and
-when it, or a limit, could not be measured.
-
-`
 
 // options are the command line.
 type options struct {
 	quick, check, save, page bool
-	format, note             string
+	format, note, before     string
 	rounds                   int
 	window                   time.Duration
+	worse                    float64
 	run, who                 *regexp.Regexp
 }
 
+// What a run takes whose figures count.
+const (
+	fullRounds = 7
+	fullWindow = 700 * time.Millisecond
+)
+
 func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
-	var err error
+	o := options{run: regexp.MustCompile(""), who: regexp.MustCompile("")}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
-	match := func(to **regexp.Regexp) func(string) error {
-		return func(text string) error {
-			*to, err = regexp.Compile(text)
-			return err
-		}
-	}
-	flags.BoolVar(&o.quick, "quick", false, "one short round: shows that all runs, its figures are of little worth")
+	flags.BoolVar(&o.quick, "quick", false, "one short round and small numbers: shows that all runs")
 	flags.BoolVar(&o.check, "check", false, "then compare with "+report.LatestFile+", as ratios to the limits of the same run; fail if something got slower")
-	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+report.LatestFile+" and make "+report.PageFile+" and the plots; with -run in place of those of the same workloads, and the others stay")
-	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+report.PageFile+" and the plots of "+report.LatestFile+", from the root of the repository")
+	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+report.LatestFile+", in place of those of the same workloads, and make "+report.PageFile)
+	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+report.PageFile+" of "+report.LatestFile)
+	flags.StringVar(&o.before, "before", "", "measure only holdfast, of this `commit` and of the working tree, and compare")
+	flags.Float64Var(&o.worse, "worse", 0, "with -before: fail if a median is worse by more than so many `percent`; 0 for never")
 	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
 	flags.StringVar(&o.note, "note", "", "a `sentence` to keep with the figures: what a reader must know of this run")
-	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0 for 7, with -quick 1")
-	flags.DurationVar(&o.window, "window", 0, "how long a cell is measured; 0 for 700 ms, with -quick 60 ms; B4 to B6 take twice as long")
-	flags.Func("run", "only workloads whose name matches this `regexp`, as B1 or 'B[3-5]'", match(&o.run))
-	flags.Func("who", "only those whose name matches this `regexp`, as '^(holdfast|limit)'", match(&o.who))
+	flags.IntVar(&o.rounds, "rounds", fullRounds, "how many rounds")
+	flags.DurationVar(&o.window, "window", fullWindow, "how long one contender is measured in one round; in some workloads twice as long")
+	flags.TextVar(o.run, "run", o.run, "only workloads whose name matches this `regexp`, as B1 or 'B[3-5]'")
+	flags.TextVar(o.who, "who", o.who, "only contenders whose name matches this `regexp`, as '^(holdfast|limit)'")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 {
+	if o.quick {
+		o.rounds, o.window = 1, 60*time.Millisecond
+	}
+	switch {
+	case flags.NArg() > 0:
 		return o, fmt.Errorf("what is %q? there are flags only", flags.Arg(0))
-	}
-	if o.save && o.who != nil {
-		return o, errors.New("-save with -who: rows are compared with those of the same run, so a workload is measured of all or not kept")
-	}
-	if o.format != "text" && o.format != "json" {
+	case o.save && (o.who.String() != "" || o.before != ""):
+		return o, errors.New("-save with -who or -before: rows are compared with those of the same run, so a workload is measured of all or not kept")
+	case o.format != "text" && o.format != "json":
 		return o, fmt.Errorf("-o %s: only text and json are known", o.format)
 	}
 	return o, nil
 }
 
-func (o options) settings() contend.Settings {
-	s := contend.Full
-	if o.quick {
-		s = contend.Quick
-	}
-	if o.rounds > 0 {
-		s.Rounds = o.rounds
-	}
-	if o.window > 0 {
-		s.Timing.Window = o.window
-	}
-	return s
+func (o options) timing() callers.Timing {
+	return callers.Timing{Warm: o.window / 3, Window: o.window, Cool: o.window / 14}
 }
 
-func (o options) scale() bulk.Scale {
-	if o.quick {
-		return bulk.Quick
-	}
-	return bulk.Full
-}
-
-// Main is the program behind cmd. Figures go to stdout, talk to stderr.
+// Main is the program. Figures go to stdout, progress to stderr. It fails if holdfast let two hold one
+// name, and if it, or a limit, could not be measured.
 func Main(args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	if o.page {
-		return report.WritePage(stderr)
-	}
-	r := &runner{settings: o.settings(), run: o.run, who: o.who, talk: stderr}
-	command := strings.Join(append([]string{"go run ./test/bench/cmd"}, args...), " ")
-	found, err := r.report(command)
-	if err != nil {
-		return err
-	}
-	found.Note = o.note
-	if !o.check {
-		var failed error
-		if found.Bulk, failed = bulk.Run(o.scale(), o.run, stderr); failed != nil {
-			r.failed = append(r.failed, failed)
+	latest := &report.Report{}
+	if o.page || o.check || o.save {
+		if latest, err = report.Read(); err != nil {
+			return err
 		}
 	}
-	if o.format == "json" {
-		err = figures.WriteJSON(stdout, found)
-	} else {
-		err = report.PrintText(stdout, &found)
+	if o.page {
+		return latest.Save()
 	}
+	r := &runner{options: o, talk: stderr}
+	found, err := r.report(args)
 	if err != nil {
 		return err
 	}
+	switch {
+	case o.format == "json":
+		err = found.WriteJSON(stdout)
+	case o.before != "":
+		err = found.CompareBefore(o.worse, stdout)
+	default:
+		err = found.Print(stdout)
+	}
 	if o.save {
-		err = report.Save(&found, o.run != nil, stderr)
+		err = errors.Join(err, latest.With(found).Save())
 	}
 	if o.check {
-		err = errors.Join(err, report.Check(&found, stderr))
+		err = errors.Join(err, found.Check(latest, stdout))
 	}
-	return errors.Join(err, report.Overlapped(&found), errors.Join(r.failed...))
+	return errors.Join(err, found.Overlapped(), errors.Join(r.failed...))
 }

@@ -1,126 +1,212 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
-	"regexp"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/test/bench/contend"
+	"github.com/holdfast-go/holdfast/test/bench/callers"
+	"github.com/holdfast-go/holdfast/test/bench/probes"
 	"github.com/holdfast-go/holdfast/test/bench/report"
-	"github.com/holdfast-go/holdfast/test/bench/scenario"
-	"github.com/holdfast-go/holdfast/test/bench/workload"
+	"github.com/holdfast-go/holdfast/test/bench/rivals"
+	"github.com/holdfast-go/holdfast/test/support/host"
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
 
+// Child does what its parent says, if this process was started for that.
+func Child() (isChild bool, err error) {
+	switch {
+	case os.Getenv(callers.ChildVariable) != "":
+		return true, callers.Child(os.Stdin, os.Stdout)
+	case os.Getenv(probes.ChildVariable) != "":
+		return true, probes.Child(os.Stdin, os.Stdout)
+	}
+	return false, nil
+}
+
 // runner is one run of the benchmarks.
 type runner struct {
-	settings contend.Settings
-	run, who *regexp.Regexp // nil: all
-	server   *redistest.Server
-	etcd     *scenario.EtcdServer // nil: there is none
+	options
+	setup    rivals.Setup
 	dir      string
+	measured string
+	programs map[string]string // this one, empty, and those of an earlier commit, by what they add to names
 	talk     io.Writer
-	failed   []error // cells of ours, or of limits, without a row
+	failed   []error // rows of ours, or of limits, that are missing
 }
 
-// report starts the servers, gives every workload to all in turn, round after
-// round, and tells talk how far it is.
-func (r *runner) report(command string) (report.Report, error) {
-	found := report.NewReport(r.settings, command)
-	var err error
+// task is a workload or a probe.
+type task struct {
+	name   string
+	rounds int
+	who    []rivals.Contender
+	do     func(who, program string, round int) (figures report.Figures, failure string, err error)
+}
+
+func (r *runner) tasks() (all []task) {
+	for _, w := range callers.Workloads {
+		t := task{name: w.Name, rounds: r.rounds, who: w.Who}
+		if w.Close && r.rounds > 1 {
+			t.rounds *= 2
+		}
+		t.do = func(who, program string, round int) (report.Figures, string, error) {
+			f, failure, err := callers.Run{
+				Workload: w.Name, Who: who, Timing: r.timing(), Setup: r.setup, Program: program, Dir: r.dir,
+				Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, who, round),
+			}.Measure()
+			return f, failure, err
+		}
+		all = append(all, t)
+	}
+	for _, p := range probes.Probes {
+		t := task{name: p.Name, rounds: min(r.rounds, p.Rounds)}
+		for _, who := range p.Who {
+			t.who = append(t.who, rivals.Contender{Name: who})
+		}
+		t.do = func(who, program string, _ int) (report.Figures, string, error) {
+			f, err := probes.Measure(p.Name, who, program, r.quick)
+			return f, "", err
+		}
+		all = append(all, t)
+	}
+	return slices.DeleteFunc(all, func(t task) bool { return !r.run.MatchString(t.name) })
+}
+
+// report starts the servers and gives every workload to all in turn, round after round.
+func (r *runner) report(args []string) (found *report.Report, err error) {
 	if r.dir, err = os.MkdirTemp("", "holdfast-bench"); err != nil {
-		return found, err
+		return nil, err
 	}
 	defer os.RemoveAll(r.dir)
-	if r.server, err = redistest.Run(r.dir, redistest.Options{}); err != nil {
-		return found, err
+	server, err := redistest.Run(r.dir, redistest.Options{})
+	if err != nil {
+		return nil, err
 	}
-	defer r.server.Close()
-	if r.etcd, err = scenario.StartEtcd(r.dir); err != nil {
-		return found, err
+	defer server.Close()
+	etcd, err := startEtcd(r.dir)
+	if err != nil {
+		return nil, err
 	}
-	defer r.etcd.Close()
-	if found.Versions["server"], err = report.ServerVersion(r.server); err != nil {
-		return found, err
-	}
-	if r.etcd != nil {
-		found.Versions["etcd"] = r.etcd.Version
-	} else {
+	defer etcd.Close()
+	if etcd.addr == "" {
 		fmt.Fprintln(r.talk, "bench: no row of etcd: etcd is not in PATH (Debian: apt-get install etcd-server)")
 	}
-	found.Rows = r.rounds()
-	return found, nil
+	r.setup = rivals.Setup{Addr: server.Addr(), Etcd: etcd.addr}
+	r.programs = map[string]string{"": ""}
+	if r.before != "" {
+		if err := r.build(); err != nil {
+			return nil, err
+		}
+	}
+	commit, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		commit = []byte("of unknown version")
+	}
+	r.measured = time.Now().UTC().Format(time.DateOnly) + ", holdfast " + strings.TrimSpace(string(commit))
+	return &report.Report{Measured: map[string]string{r.measured: r.conditions(args, etcd.version)}, Rows: r.rows()}, nil
 }
 
-// rounds returns the rows in the order of workloads and contenders.
-func (r *runner) rounds() []report.Row {
-	type key struct{ workload, who string }
-	rows, numbers := map[key][]report.Row{}, map[key][]int{}
-	for round := range 2 * r.settings.Rounds {
-		for _, w := range workload.AllWorkloads() {
-			if round >= r.settings.Of(w) {
-				continue
-			}
-			for _, row := range r.inTurn(w, round) {
-				k := key{row.Workload, row.Who}
-				rows[k], numbers[k] = append(rows[k], row), append(numbers[k], round)
+// conditions say how the figures were measured.
+func (r *runner) conditions(args []string, etcd string) string {
+	text := fmt.Sprintf("`go run ./test/bench/cmd %s`: at least %d rounds of %v. %s. %s", strings.Join(args, " "), r.rounds, r.window, host.WithServer(), etcd)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			switch module.Path {
+			case "github.com/go-redsync/redsync/v4", "github.com/bsm/redislock", "go.etcd.io/etcd/client/v3", "github.com/redis/rueidis", "github.com/redis/go-redis/v9":
+				text += ", " + strings.TrimPrefix(module.Path, "github.com/") + " " + module.Version
 			}
 		}
 	}
-	var all []report.Row
-	for _, w := range workload.AllWorkloads() {
-		for _, c := range workload.TakePart(w) {
-			k := key{w.Name, c.Who}
-			if len(rows[k]) > 0 {
-				all = append(all, report.Merge(rows[k], numbers[k]))
+	if r.rounds < fullRounds || r.window < fullWindow {
+		text += ". **A short run: its figures are rough.**"
+	}
+	return strings.TrimSpace(text + ". " + r.note)
+}
+
+// rows are in the order of workloads and contenders.
+func (r *runner) rows() (all []report.Row) {
+	tasks, rows := r.tasks(), map[string]*report.Row{}
+	for round := range 2 * r.rounds {
+		for _, t := range tasks {
+			if round < t.rounds {
+				r.round(t, round, rows)
+			}
+		}
+	}
+	for _, t := range tasks {
+		for _, c := range t.who {
+			for _, version := range slices.Sorted(maps.Keys(r.programs)) {
+				if row := rows[t.name+" "+c.Name+version]; row != nil {
+					row.Merge()
+					all = append(all, *row)
+				}
 			}
 		}
 	}
 	return all
 }
 
-// inTurn gives a workload to all who run it, in an order that the round draws. A cell
-// that fails is tried once more, and costs its row and not the figures of others.
-func (r *runner) inTurn(w contend.Workload, round int) []report.Row {
-	if r.run != nil && !r.run.MatchString(w.Name) {
-		return nil
+// round gives a workload to all who take part, in an order that the round draws. What fails is tried
+// once more, and costs its row and not the figures of others.
+func (r *runner) round(t task, round int, rows map[string]*report.Row) {
+	type part struct {
+		rivals.Contender
+		version string
 	}
-	var rows []report.Row
-	turn := workload.TakePart(w)
-	for _, i := range rand.New(rand.NewPCG(uint64(round), 0)).Perm(len(turn)) { // the same in each run
-		c := turn[i]
-		if r.who != nil && !r.who.MatchString(c.Who) || c.Who == "etcd" && r.etcd == nil {
-			continue
+	var parts []part
+	for _, c := range t.who {
+		for _, version := range slices.Sorted(maps.Keys(r.programs)) {
+			if r.who.MatchString(c.Name) && (r.before == "" || c.IsOurs()) && (c.Name != "etcd" || r.setup.Etcd != "") {
+				parts = append(parts, part{c, version})
+			}
 		}
-		row, err := r.scenario(w, c, round).Run()
+	}
+	random := rand.New(rand.NewPCG(uint64(round), 0)) // the same in each run
+	for _, i := range random.Perm(len(parts)) {
+		c, who, program := parts[i].Contender, parts[i].Name+parts[i].version, r.programs[parts[i].version]
+		f, failure, err := t.do(c.Name, program, round)
 		if err != nil {
-			fmt.Fprintf(r.talk, "bench: once more: %v\n", err)
-			row, err = r.scenario(w, c, round).Run()
+			fmt.Fprintf(r.talk, "bench: once more: %s, %s: %v\n", t.name, who, err)
+			f, failure, err = t.do(c.Name, program, round)
 		}
 		if err != nil {
-			fmt.Fprintf(r.talk, "bench: no row: %v\n", err)
+			err = fmt.Errorf("no row of %s, %s: %w", t.name, who, err)
+			fmt.Fprintf(r.talk, "bench: %v\n", err)
 			if !c.IsPeer() {
 				r.failed = append(r.failed, err)
 			}
 			continue
 		}
-		fmt.Fprintf(r.talk, "bench: %s round %d of %d, %s, %s: %.0f/s\n",
-			time.Now().Format(time.TimeOnly), round+1, r.settings.Of(w), w.Name, c.Who, row.OpsPerSecond)
-		rows = append(rows, row)
+		fmt.Fprintf(r.talk, "bench: %s round %d of %d, %s, %s\n", time.Now().Format(time.TimeOnly), round+1, t.rounds, t.name, who)
+		row := rows[t.name+" "+who]
+		if row == nil {
+			row = &report.Row{Workload: t.name, Who: who, Measured: r.measured, Settings: c.Settings, Each: map[int]report.Figures{}}
+			rows[t.name+" "+who] = row
+		}
+		row.Each[round], row.Failure = f, cmp.Or(row.Failure, failure)
 	}
-	return rows
 }
 
-func (r *runner) scenario(w contend.Workload, c contend.Contender, round int) *scenario.Scenario {
-	own := &scenario.Scenario{
-		Contender: c, Workload: w.Of(c), Timing: r.settings.Timing.Of(w), Server: r.server, Dir: r.dir,
-		Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, c.Who, round),
-	}
-	if r.etcd != nil {
-		own.Etcd = r.etcd.Addr
-	}
-	return own
+// build makes the benchmark of an earlier commit: its library, measured by the tests of the working
+// tree, so that both measure the same. It is there twice, so that the two share no memory.
+func (r *runner) build() error {
+	fmt.Fprintf(r.talk, "bench: building %s\n", r.before)
+	const script = `set -e
+root=$(git rev-parse --show-toplevel)
+mkdir "$2/tree" && git -C "$root" archive "$1" | tar -x -C "$2/tree"
+rm -rf "$2/tree/test" && cp -R "$root/test" "$root/go.work" "$root/go.work.sum" "$2/tree" && cd "$2/tree"
+go build -trimpath -buildvcs=false -o "$2/before" ./test/bench/cmd && cp "$2/before" "$2/again"`
+	cmd := exec.Command("sh", "-c", script, "sh", r.before, r.dir)
+	cmd.Stderr = r.talk
+	r.programs[report.Before], r.programs[report.Again] = filepath.Join(r.dir, "before"), filepath.Join(r.dir, "again")
+	return cmd.Run()
 }

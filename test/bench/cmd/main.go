@@ -8,23 +8,14 @@ import (
 	"os"
 
 	"github.com/holdfast-go/holdfast/test/bench"
-	"github.com/holdfast-go/holdfast/test/bench/bulk"
-	"github.com/holdfast-go/holdfast/test/bench/scenario"
 )
 
 func main() {
-	var err error
-	switch {
-	case scenario.IsChild():
-		err = scenario.Child(os.Stdin, os.Stdout)
-	case bulk.IsChild():
-		err = bulk.Child(os.Stdin, os.Stdout)
-	default:
+	isChild, err := bench.Child()
+	if !isChild {
 		err = bench.Main(os.Args[1:], os.Stdout, os.Stderr)
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

@@ -1,184 +1,211 @@
-// Package report keeps what a run found, judges it, and makes docs/benchmarks.md of it.
+// Package report keeps what a run found, compares it, and makes docs/benchmarks.md of it.
 package report
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
 	"slices"
-	"time"
 
-	"github.com/holdfast-go/holdfast/test/bench/contend"
-	"github.com/holdfast-go/holdfast/test/bench/limit"
-	"github.com/holdfast-go/holdfast/test/bench/workload"
-	"github.com/holdfast-go/holdfast/test/support/figures"
-	"github.com/holdfast-go/holdfast/test/support/host"
+	"github.com/holdfast-go/holdfast/test/bench/callers"
+	"github.com/holdfast-go/holdfast/test/bench/rivals"
 )
 
-// Report is what a run found. It is what -o json prints and what
-// docs/benchmarks/latest.json keeps.
+// LatestFile has the committed figures, and PageFile is made of them. Both are below the root of
+// the repository.
+const (
+	LatestFile = "docs/benchmarks/latest.json"
+	PageFile   = "docs/benchmarks.md"
+)
+
+// Report is what a run found.
 type Report struct {
-	Machine  string            `json:"machine"`
-	Date     string            `json:"date"`
-	Command  string            `json:"command"`
-	Short    bool              `json:"short,omitempty"` // less than a full run
-	Note     string            `json:"note,omitempty"`  // what a reader must know of this very run
-	Rounds   int               `json:"rounds"`
-	Window   string            `json:"window"`
-	Versions map[string]string `json:"versions"`
-	Settings map[string]string `json:"settings"`        // of each contender, in the family by workload and contender
-	Parts    []Part            `json:"parts,omitempty"` // what was measured later
-	Bulk     []BulkRow         `json:"bulk,omitempty"`  // what is about numbers, and has figures of its own
+	Measured map[string]string `json:"measured"` // how, by the word that rows have for it
 	Rows     []Row             `json:"rows"`
 }
 
-// Figures are what is measured of one contender in one workload.
-type Figures struct {
-	OpsPerSecond float64            `json:"ops_per_s"`
-	P50          float64            `json:"p50_us"` // of the waits
-	P99          float64            `json:"p99_us"`
-	Max          float64            `json:"max_us"`
-	Jain         float64            `json:"jain"`
-	Commands     float64            `json:"commands_per_op"`
-	InScripts    float64            `json:"script_commands_per_op"`
-	ClientCPU    float64            `json:"client_cpu_us_per_op"`
-	ServerCPU    float64            `json:"server_cpu_us_per_op"`
-	HandoverP50  float64            `json:"handover_p50_us,omitempty"` // from a release to the grant in another process
-	HandoverP99  float64            `json:"handover_p99_us,omitempty"`
-	Extra        map[string]float64 `json:"extra,omitempty"` // what a workload of another shape measures
-}
-
-// Row is one contender in one workload: medians over the rounds, except for Max,
-// which is the longest of all, and for Overlaps and Failed, which are sums.
+// Row is one contender in one workload.
 type Row struct {
-	Workload string `json:"workload"`
-	Who      string `json:"who"`
-	Figures
-	Overlaps int64   `json:"overlaps"`
-	Failed   int64   `json:"failed,omitempty"` // calls that returned another error than the end of ctx
-	Failure  string  `json:"failure,omitempty"`
-	Each     []Round `json:"each,omitempty"`
+	Workload string          `json:"workload"`
+	Who      string          `json:"who"`
+	Measured string          `json:"measured"`
+	Settings string          `json:"settings,omitempty"` // of the contender
+	Figures  Figures         `json:"figures"`            // see Merge
+	Failure  string          `json:"failure,omitempty"`  // the first call that failed
+	Each     map[int]Figures `json:"each,omitempty"`     // by round
 }
 
-// Round is what one round found.
-type Round struct {
-	Round int `json:"round"`
-	Figures
-}
+// Figures are what was measured, by name and unit.
+type Figures map[string]float64
 
-// NewReport is one of this machine, and of now.
-func NewReport(s contend.Settings, command string) Report {
-	r := Report{
-		Machine:  host.Describe(),
-		Date:     time.Now().UTC().Format(time.DateOnly),
-		Command:  command,
-		Short:    s.Rounds < contend.Full.Rounds || s.Timing.Window < contend.Full.Timing.Window,
-		Rounds:   s.Rounds,
-		Window:   s.Timing.Window.String(),
-		Versions: versions(),
-		Settings: map[string]string{},
-	}
-	for _, c := range slices.Concat(workload.Contenders(), limit.Limits) {
-		r.Settings[c.Who] = c.Settings
-	}
-	for _, w := range workload.Family {
-		for _, c := range w.Own {
-			r.Settings[w.Name+" "+c.Who] = c.Settings
-		}
-	}
-	return r
-}
-
-// figure is one of the Figures, and the decimals it is kept to.
-type figure struct {
-	of       func(*Figures) *float64
-	decimals int
-	longest  bool // of all rounds counts, and not the median
-}
-
-var (
-	opsFigure         = figure{of: func(f *Figures) *float64 { return &f.OpsPerSecond }, decimals: 1}
-	p50Figure         = figure{of: func(f *Figures) *float64 { return &f.P50 }, decimals: 2}
-	p99Figure         = figure{of: func(f *Figures) *float64 { return &f.P99 }, decimals: 2}
-	maxFigure         = figure{of: func(f *Figures) *float64 { return &f.Max }, decimals: 1, longest: true}
-	jainFigure        = figure{of: func(f *Figures) *float64 { return &f.Jain }, decimals: 4}
-	commandsFigure    = figure{of: func(f *Figures) *float64 { return &f.Commands }, decimals: 3}
-	inScriptsFigure   = figure{of: func(f *Figures) *float64 { return &f.InScripts }, decimals: 3}
-	clientCPUFigure   = figure{of: func(f *Figures) *float64 { return &f.ClientCPU }, decimals: 2}
-	serverCPUFigure   = figure{of: func(f *Figures) *float64 { return &f.ServerCPU }, decimals: 2}
-	handoverP50Figure = figure{of: func(f *Figures) *float64 { return &f.HandoverP50 }, decimals: 1}
-	handoverP99Figure = figure{of: func(f *Figures) *float64 { return &f.HandoverP99 }, decimals: 1}
+// The figures that runs are compared by.
+const (
+	ops        = "ops_per_s"
+	lastServed = "last waiter served after the release, ms"
 )
 
-var everyFigure = []figure{
-	opsFigure, p50Figure, p99Figure, maxFigure, jainFigure, commandsFigure, inScriptsFigure,
-	clientCPUFigure, serverCPUFigure, handoverP50Figure, handoverP99Figure,
-}
-
-// Merge makes one row of the rows of all rounds.
-func Merge(rows []Row, rounds []int) Row {
-	all := rows[0]
-	for i, r := range rows {
-		for _, f := range everyFigure {
-			*f.of(&r.Figures) = round(*f.of(&r.Figures), f.decimals)
-		}
-		all.Each = append(all.Each, Round{rounds[i], r.Figures})
-		if i == 0 {
-			continue
-		}
-		all.Overlaps += r.Overlaps
-		all.Failed += r.Failed
-		if all.Failure == "" {
-			all.Failure = r.Failure
+// Merge makes the figures of the row from those of the rounds: the median, but the longest wait is
+// that of all rounds, and overlaps and failures are added up.
+func (row *Row) Merge() {
+	row.Figures = Figures{}
+	for _, f := range row.Each {
+		for name := range f {
+			f[name] = fiveDigits(f[name])
+			row.Figures[name] = 0
 		}
 	}
-	all.Figures = middle(all.Each)
+	for name := range row.Figures {
+		values := row.values(name)
+		switch name {
+		case "max_us":
+			row.Figures[name] = slices.Max(values)
+		case "overlaps", "failed":
+			for _, v := range values {
+				row.Figures[name] += v
+			}
+		default:
+			row.Figures[name] = fiveDigits(spreadOf(values).mid)
+		}
+	}
+}
+
+// values are a figure of all rounds.
+func (row *Row) values(name string) (values []float64) {
+	for _, f := range row.Each {
+		values = append(values, f[name])
+	}
+	return values
+}
+
+// fiveDigits rounds, so that what is committed is no longer than what was measured.
+func fiveDigits(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	unit := math.Pow10(5 - int(math.Ceil(math.Log10(math.Abs(x)))))
+	return math.Round(x*unit) / unit
+}
+
+// spread is a figure, or a ratio, over the rounds.
+type spread struct{ mid, least, most, err float64 }
+
+// spreadOf is the median, and how far that of another run is likely to differ: 0.93 of the distance
+// between the quartiles, over the root of the number of rounds.
+func spreadOf(values []float64) spread {
+	n := len(values)
+	if n == 0 {
+		return spread{}
+	}
+	slices.Sort(values)
+	return spread{
+		(values[(n-1)/2] + values[n/2]) / 2, values[0], values[n-1],
+		0.93 * (values[n-1-n/4] - values[n/4]) / math.Sqrt(float64(n)),
+	}
+}
+
+// over is a figure of one row divided by one of another, round by round: what slows the machine for
+// a while slows both.
+func (row *Row) over(figure string, other *Row, of string) spread {
+	var values []float64
+	for round, f := range row.Each {
+		if by := other.Each[round][of]; by > 0 {
+			values = append(values, f[figure]/by)
+		}
+	}
+	return spreadOf(values)
+}
+
+func (row *Row) isOurs() bool { return rivals.Contender{Name: row.Who}.IsOurs() }
+
+// row is nil if there is none.
+func (r *Report) row(workload, who string) *Row {
+	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Workload == workload && row.Who == who })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rows[i]
+}
+
+// best is the other library with the most locks per second in a workload, on a client library if one
+// is given. If two held one name at once, its lock does not count.
+func (r *Report) best(workload, library string) (best *Row) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		_, c, known := callers.Find(row.Workload, row.Who)
+		if row.Workload != workload || !known || !c.IsPeer() || library != "" && c.Library != library ||
+			row.Figures["overlaps"] > 0 || row.Figures[ops] == 0 {
+			continue
+		}
+		if best == nil || row.Figures[ops] > best.Figures[ops] {
+			best = row
+		}
+	}
+	return best
+}
+
+// Overlapped is an error if holdfast let two hold one name. What others do is only reported.
+func (r *Report) Overlapped() error {
+	for _, row := range r.Rows {
+		if row.isOurs() && row.Figures["overlaps"] > 0 {
+			return fmt.Errorf("%s, %s: %g overlaps of two holders", row.Workload, row.Who, row.Figures["overlaps"])
+		}
+	}
+	return nil
+}
+
+// Read reads the committed figures.
+func Read() (*Report, error) {
+	text, err := os.ReadFile(LatestFile)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	r := &Report{}
+	return r, json.Unmarshal(text, r)
+}
+
+// WriteJSON writes each row in a line of its own, so that a diff shows the rows that changed.
+func (r *Report) WriteJSON(w io.Writer) error {
+	measured, err := json.MarshalIndent(r.Measured, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	rows := make([][]byte, len(r.Rows))
+	for i, row := range r.Rows {
+		if rows[i], err = json.Marshal(row); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(w, "{\n  \"measured\": %s,\n  \"rows\": [\n    %s\n  ]\n}\n", measured, bytes.Join(rows, []byte(",\n    ")))
+	return err
+}
+
+// With is the report with what a later one measured in place of what it had of the same workloads.
+func (r *Report) With(later *Report) *Report {
+	all := &Report{Measured: map[string]string{}}
+	all.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool {
+		return slices.ContainsFunc(later.Rows, func(l Row) bool { return l.Workload == row.Workload })
+	})
+	all.Rows = append(all.Rows, later.Rows...)
+	maps.Copy(all.Measured, r.Measured)
+	maps.Copy(all.Measured, later.Measured)
+	maps.DeleteFunc(all.Measured, func(word, _ string) bool {
+		return !slices.ContainsFunc(all.Rows, func(row Row) bool { return row.Measured == word })
+	})
 	return all
 }
 
-// middle is the median of each figure, and the longest wait of all.
-func middle(rounds []Round) Figures {
-	var m Figures
-	for _, f := range everyFigure {
-		var values []float64
-		for i := range rounds {
-			values = append(values, *f.of(&rounds[i].Figures))
-		}
-		*f.of(&m) = round(figures.Median(values), f.decimals)
-		if f.longest {
-			*f.of(&m) = slices.Max(values)
-		}
+// Save keeps the report and makes the page of it.
+func (r *Report) Save() error {
+	var b bytes.Buffer
+	if err := r.WriteJSON(&b); err != nil {
+		return err
 	}
-	for name := range rounds[0].Extra {
-		var values []float64
-		for _, r := range rounds {
-			values = append(values, r.Extra[name])
-		}
-		if m.Extra == nil {
-			m.Extra = map[string]float64{}
-		}
-		m.Extra[name] = figures.Median(values)
+	if err := os.WriteFile(LatestFile, b.Bytes(), 0o644); err != nil {
+		return err
 	}
-	return m
+	return os.WriteFile(PageFile, r.Page(), 0o644)
 }
-
-// Of returns the rows of one workload by who they are of.
-func (r *Report) Of(workload string) map[string]*Row {
-	rows := map[string]*Row{}
-	for i := range r.Rows {
-		if r.Rows[i].Workload == workload {
-			rows[r.Rows[i].Who] = &r.Rows[i]
-		}
-	}
-	return rows
-}
-
-// Of is the workload.
-func (row Row) Of() string { return row.Workload }
-
-// isMeasure reports whether a row is of another library, one whose lock held: a
-// fast wrong lock is no measure.
-func (row *Row) isMeasure() bool {
-	c, _ := workload.ContenderNamed(row.Who)
-	return c.IsPeer() && row.Overlaps == 0 && row.OpsPerSecond > 0
-}
-
-// row is nil when there is none.
-func (r *Report) row(workload, who string) *Row { return r.Of(workload)[who] }

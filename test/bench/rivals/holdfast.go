@@ -1,62 +1,170 @@
-// Package rivals has what is compared: holdfast itself, other lock libraries, and the
-// recipes that people write themselves, each as a contender.
 package rivals
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/holdfast-go/holdfast/test/bench/contend"
 )
 
-// HoldfastContender is holdfast through rueidis.
-var HoldfastContender = contend.Contender{
-	Who:      "holdfast",
-	Library:  "rueidis",
-	Settings: "rueidisstore with all defaults; in B7 Options.Linger is 1 s. Each caller reads the token.",
-	Sends:    []string{"evalsha", "eval", "subscribe", "unsubscribe", "ping"},
-	Open: func(s contend.Setup) (contend.Session, error) {
-		rc, err := contend.NewRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return holdfastSession{holdfast.New(rueidisstore.New(rc), optionsFor(s)), rc.Close}, nil
-	},
-}
+// holdfast's mutex, once for each client library. HoldfastPlain is on the client that most
+// programs have.
+var (
+	Holdfast = ours("holdfast", "rueidis", "rueidisstore with all defaults. Each caller reads the token.",
+		rueidisStore, mutex)
+	HoldfastGoRedis = ours("holdfast-goredis", "goredis", "goredisstore on go-redis with PoolSize 512 and ContextTimeoutEnabled.",
+		goRedisStore(redis.Options{PoolSize: 512, ContextTimeoutEnabled: true}), mutex)
+	HoldfastPlain = ours("holdfast-goredis-plain", "goredis", "goredisstore on go-redis with all defaults.",
+		goRedisStore(redis.Options{}), mutex)
+)
 
-func optionsFor(s contend.Setup) *holdfast.Options {
-	if s.Linger == 0 {
-		return nil
+// Other kinds, on rueidis.
+var (
+	HoldfastElection  = kind("Election.Campaign, which also announces the term, and Release.", election)
+	HoldfastSemaphore = kind("Semaphore.Acquire, with a queue and tokens.", semaphore)
+	HoldfastRWMutex   = kind("RWMutex.Lock and RLock.", rwMutex)
+	HoldfastMulti     = kind("Multi.Lock of three names.", multi)
+	HoldfastOnce      = kind("Client.Once of an empty function. It also records process, time and result.", onceDue)
+	HoldfastNotDue    = kind("Client.Once. Its error has process, time and result of the last run.", onceNotDue)
+)
+
+// SemaphoreSize is the capacity of the semaphores, and ManyReaders that of a reader-writer
+// lock, of which a writer takes all.
+const (
+	SemaphoreSize = 4
+	ManyReaders   = 1 << 30
+)
+
+func rueidisStore(addr string) (driver.Store, error) {
+	rc, err := newRueidis(addr)
+	if err != nil {
+		return nil, err
 	}
-	return &holdfast.Options{Linger: s.Linger}
+	return rueidisstore.New(rc), nil
 }
 
-type holdfastSession struct {
-	client      *holdfast.Client
-	closeDriver func()
-}
-
-func (s holdfastSession) Mutex(_ int, name string) (contend.Mutex, error) {
-	return &holdfastMutex{mutex: s.client.Mutex(name)}, nil
-}
-
-func (s holdfastSession) Close() {
-	_ = s.client.Close()
-	s.closeDriver()
-}
-
-type holdfastMutex struct {
-	mutex *holdfast.Mutex
-	lease *holdfast.Lease
-	token int64
-}
-
-func (m *holdfastMutex) Lock(ctx context.Context) (err error) {
-	if m.lease, err = m.mutex.Lock(ctx); err == nil {
-		m.token = m.lease.Token()
+func goRedisStore(options redis.Options) func(addr string) (driver.Store, error) {
+	return func(addr string) (driver.Store, error) {
+		options.Addr = addr
+		return goredisstore.New(redis.NewClient(&options)), nil
 	}
+}
+
+// take locks once. It returns nil if there is nothing to release.
+type take func(ctx context.Context, p Part) (lease, error)
+
+type lease interface{ Release() error }
+
+// leased is a mutex of holdfast of any kind.
+type leased struct {
+	take  take
+	lease lease
+}
+
+func (m *leased) Lock(ctx context.Context, p Part) (err error) {
+	m.lease, err = m.take(ctx, p)
 	return err
 }
 
-func (m *holdfastMutex) Unlock() error { return m.lease.Release() }
+func (m *leased) Unlock() error {
+	if m.lease == nil {
+		return nil
+	}
+	return m.lease.Release()
+}
+
+func ours(name, library, settings string, open func(addr string) (driver.Store, error), kind func(*holdfast.Client, string) take) Contender {
+	return Contender{Name: name, Library: library, Settings: settings, Open: func(s Setup) (Maker, error) {
+		store, err := open(s.Addr)
+		if err != nil {
+			return nil, err
+		}
+		client := holdfast.New(store, &holdfast.Options{Linger: s.Linger})
+		return func(_ int, name string) (Mutex, error) { return &leased{take: kind(client, name)}, nil }, nil
+	}}
+}
+
+func kind(settings string, of func(*holdfast.Client, string) take) Contender {
+	return ours("holdfast", "rueidis", settings, rueidisStore, of)
+}
+
+func mutex(client *holdfast.Client, name string) take {
+	m := client.Mutex(name)
+	return func(ctx context.Context, _ Part) (lease, error) {
+		l, err := m.Lock(ctx)
+		if err == nil {
+			l.Token()
+		}
+		return l, err
+	}
+}
+
+const candidateValue = "10.0.0.7:8080"
+
+func election(client *holdfast.Client, name string) take {
+	e := client.Election(name)
+	return func(ctx context.Context, _ Part) (lease, error) { return e.Campaign(ctx, candidateValue) }
+}
+
+func semaphore(client *holdfast.Client, name string) take {
+	s := client.Semaphore(name, SemaphoreSize)
+	return func(ctx context.Context, p Part) (lease, error) { return s.Acquire(ctx, int(p.Weight)) }
+}
+
+func rwMutex(client *holdfast.Client, name string) take {
+	m := client.RWMutex(name)
+	return func(ctx context.Context, p Part) (lease, error) {
+		if p.Alone() {
+			return m.Lock(ctx)
+		}
+		return m.RLock(ctx)
+	}
+}
+
+func multi(client *holdfast.Client, name string) take {
+	m := client.Multi(threeNames(name)...)
+	return func(ctx context.Context, _ Part) (lease, error) { return m.Lock(ctx) }
+}
+
+func threeNames(name string) []string { return []string{name + ":0", name + ":1", name + ":2"} }
+
+// onceEvery is longer than a run.
+const onceEvery = time.Minute
+
+func once(ctx context.Context, client *holdfast.Client, name string) error {
+	return client.Once(ctx, name, onceEvery, func(context.Context, *holdfast.Lease) error { return nil })
+}
+
+func onceDue(client *holdfast.Client, name string) take {
+	fresh := names(name)
+	return func(ctx context.Context, _ Part) (lease, error) { return nil, once(ctx, client, fresh()) }
+}
+
+func onceNotDue(client *holdfast.Client, name string) take {
+	first := true
+	return func(ctx context.Context, _ Part) (lease, error) {
+		err := once(ctx, client, name)
+		if first && err == nil || errors.Is(err, holdfast.ErrNotDue) {
+			first = false
+			return nil, nil
+		}
+		return nil, fmt.Errorf("once more of a name that is not due: %w", err)
+	}
+}
+
+// names returns a name that was not used before, each time.
+func names(prefix string) func() string {
+	n := 0
+	return func() string {
+		n++
+		return prefix + ":" + strconv.Itoa(n)
+	}
+}

@@ -26,11 +26,19 @@ type Child struct {
 // Start starts this program with a variable in its environment. A child that has not
 // ended by then is killed: reading from it ends at the latest then.
 func Start(variable, value string, atMost time.Duration) (*Child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+	return StartProgram("", variable, value, atMost)
+}
+
+// StartProgram is Start for another program, which has to understand the same orders; empty
+// is this one.
+func StartProgram(program, variable, value string, atMost time.Duration) (*Child, error) {
+	var err error
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return nil, err
+		}
 	}
-	c := &Child{cmd: exec.Command(self)}
+	c := &Child{cmd: exec.Command(program)}
 	c.cmd.Env = append(os.Environ(), variable+"="+value)
 	c.cmd.Stderr = &c.stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {

@@ -1,0 +1,228 @@
+package callers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/test/bench/counters"
+	"github.com/holdfast-go/holdfast/test/bench/rivals"
+	"github.com/holdfast-go/holdfast/test/support/child"
+)
+
+// Run is one contender in one workload.
+type Run struct {
+	Workload string
+	Who      string
+	Timing   Timing
+	Setup    rivals.Setup
+	Program  string // whose processes the callers run in, with ChildVariable set; empty: this program
+	Dir      string // for files
+	Name     string // locked by nobody before
+}
+
+// ChildVariable is set in the environment of a process that has to run [Child].
+const ChildVariable = "HOLDFAST_BENCH_CALLERS"
+
+// order is what a child is told. It opens its contender, lets each caller lock and release
+// once, answers, reads the time to start, runs, and prints its tally.
+type order struct {
+	Run
+	Section string // the file behind the critical section
+}
+
+// Child runs the callers of one process. Its contender is not closed: the process ends.
+func Child(stdin io.Reader, stdout io.Writer) error {
+	lines := child.NewLines(stdin)
+	var o order
+	if err := lines.Read(&o); err != nil {
+		return err
+	}
+	w, c, ok := Find(o.Workload, o.Who)
+	if !ok {
+		return fmt.Errorf("no contender %q in a workload %q", o.Who, o.Workload)
+	}
+	w, t := w.For(c), o.Timing.of(w)
+	section, err := openSection(o.Section)
+	if err != nil {
+		return err
+	}
+	p := &process{
+		contender: c, workload: w, section: section, from: t.Warm, to: t.Warm + t.Window, stop: t.Warm + t.Window + t.Cool,
+		waits: newRecorder(), handovers: newRecorder(),
+	}
+	o.Setup.Linger = w.Linger
+	mutex, err := c.Open(o.Setup)
+	if err != nil {
+		return err
+	}
+	if err := p.warm(mutex, fmt.Sprintf("%s:warm:%d", o.Name, os.Getpid())); err != nil {
+		return err
+	}
+	callers, err := p.newCallers(mutex, o.Name)
+	if err != nil {
+		return err
+	}
+	if err := child.Say(stdout, "ready"); err != nil {
+		return err
+	}
+	var start time.Time
+	if err := lines.Read(&start); err != nil {
+		return err
+	}
+	time.Sleep(time.Until(start))
+	return child.Say(stdout, p.drive(callers))
+}
+
+// grace is what a run may take beyond its own time: processes start, a client that ignores
+// ctx comes back late.
+const grace = 15 * time.Second
+
+// Measure returns the figures of a run, on an empty server, and the first failure of a caller.
+func (r Run) Measure() (figures map[string]float64, failure string, err error) {
+	w, c, ok := Find(r.Workload, r.Who)
+	if !ok {
+		return nil, "", fmt.Errorf("no contender %q in a workload %q", r.Who, r.Workload)
+	}
+	w = w.For(c)
+	rc := redis.NewClient(&redis.Options{Addr: r.Setup.Addr})
+	defer rc.Close()
+	if err := rc.FlushAll(context.Background()).Err(); err != nil {
+		return nil, "", err
+	}
+	o := order{r, filepath.Join(r.Dir, "section")}
+	if err := newSection(o.Section); err != nil {
+		return nil, "", err
+	}
+	defer os.Remove(o.Section)
+	section, err := openSection(o.Section)
+	if err != nil {
+		return nil, "", err
+	}
+	t := r.Timing.of(w)
+	processes, err := start(o, w.Processes, t.Warm+t.Window+t.Cool+grace)
+	for _, p := range processes {
+		defer p.End()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	from, to, err := watch(rc, processes, t)
+	if err != nil {
+		return nil, "", err
+	}
+	tallies := make([]tally, len(processes))
+	for i, p := range processes {
+		if err := p.Hear(&tallies[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	f, failure, err := summed(tallies, t.Window)
+	if err != nil {
+		return nil, "", err
+	}
+	if w.Shared && !c.Outside {
+		f["overlaps"] += float64(section.lost(int64(f["entered"])))
+	}
+	delete(f, "entered")
+	if ops := f["ops_per_s"]; ops > 0 {
+		sent, inScripts := to.PerSecond(from, c.Sends)
+		f["commands_per_op"], f["script_commands_per_op"], f["server_cpu_us_per_op"] = sent/ops, inScripts/ops, to.Cores(from)*1e6/ops
+	}
+	return f, failure, nil
+}
+
+// start starts the processes and waits until they are ready.
+func start(o order, n int, atMost time.Duration) (processes []*child.Child, err error) {
+	for range n {
+		p, err := child.StartProgram(o.Program, ChildVariable, "1", atMost)
+		if err != nil {
+			return processes, err
+		}
+		processes = append(processes, p)
+		if err := p.Tell(o); err != nil {
+			return processes, err
+		}
+	}
+	for _, p := range processes {
+		if err := p.Hear(nil); err != nil {
+			return processes, err
+		}
+	}
+	return processes, nil
+}
+
+// watch starts the callers and asks the server where the window begins and ends. It asks late
+// on a busy machine; rates are over the time in between, whatever it was.
+func watch(rc *redis.Client, processes []*child.Child, t Timing) (from, to counters.State, err error) {
+	begin := time.Now().Add(10 * time.Millisecond)
+	for _, p := range processes {
+		if err := p.Tell(begin); err != nil {
+			return from, to, err
+		}
+	}
+	time.Sleep(time.Until(begin.Add(t.Warm)))
+	from, err1 := counters.Read(context.Background(), rc)
+	time.Sleep(time.Until(begin.Add(t.Warm + t.Window)))
+	to, err2 := counters.Read(context.Background(), rc)
+	return from, to, errors.Join(err1, err2)
+}
+
+// summed makes figures of what the processes did.
+func summed(tallies []tally, window time.Duration) (f map[string]float64, failure string, err error) {
+	waits, handovers := newHistogram(), newHistogram()
+	var all tally
+	for _, t := range tallies {
+		w, err1 := hdrhistogram.Decode(t.Waits)
+		h, err2 := hdrhistogram.Decode(t.Handovers)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, "", err
+		}
+		waits.Merge(w)
+		handovers.Merge(h)
+		all.Counts = append(all.Counts, t.Counts...)
+		all.Longest = max(all.Longest, t.Longest)
+		all.CPU += t.CPU
+		all.Objects += t.Objects
+		all.Bytes += t.Bytes
+		all.Entered += t.Entered
+		all.Overlaps += t.Overlaps
+		all.Failed += t.Failed
+		if all.Failure == "" {
+			all.Failure = t.Failure
+		}
+	}
+	n := float64(max(waits.TotalCount(), 1))
+	f = map[string]float64{
+		"ops_per_s": float64(waits.TotalCount()) / window.Seconds(),
+		"p50_us":    micros(waits, 50), "p99_us": micros(waits, 99), "max_us": float64(all.Longest.Nanoseconds()) / 1e3,
+		"jain":                 jain(all.Counts),
+		"client_cpu_us_per_op": float64(all.CPU.Microseconds()) / n, "allocs_per_op": float64(all.Objects) / n, "alloc_bytes_per_op": float64(all.Bytes) / n,
+		"overlaps": float64(all.Overlaps), "failed": float64(all.Failed), "entered": float64(all.Entered),
+	}
+	if handovers.TotalCount() > 0 {
+		f["handover_p50_us"], f["handover_p99_us"] = micros(handovers, 50), micros(handovers, 99)
+	}
+	return f, all.Failure, nil
+}
+
+// jain is Jain's index of fairness: 1 if all have the same, 1/n if one has everything, 0 if
+// nobody has anything.
+func jain(counts []int) float64 {
+	var total, squares float64
+	for _, n := range counts {
+		total += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	if squares == 0 {
+		return 0
+	}
+	return total * total / (float64(len(counts)) * squares)
+}

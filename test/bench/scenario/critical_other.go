@@ -1,9 +1,0 @@
-//go:build !unix
-
-package scenario
-
-import "errors"
-
-func mapShared(string, int) ([]byte, error) {
-	return nil, errors.New("this system has no mmap: run the benchmark on Linux or macOS")
-}
