@@ -1,5 +1,5 @@
-// Package bench measures holdfast beside other lock libraries of Go, in turn, in one run, against
-// a redis-server (and an etcd, where there is one) that it starts itself.
+// Package bench measures holdfast beside other lock libraries of Go, in turn, in one run, on a
+// redis-server that it starts itself.
 //
 // Below it, rivals has the contenders, callers has the workloads and measures callers in a loop, probes
 // measures all else, and report compares, prints and keeps what was found. To add a library, add a

@@ -36,7 +36,7 @@ func Child() (isChild bool, err error) {
 // runner is one run of the benchmarks.
 type runner struct {
 	options
-	setup    rivals.Setup
+	addr     string // of redis-server
 	dir      string
 	measured string
 	programs map[string]string // this one, empty, and those of an earlier commit, by what they add to names
@@ -60,7 +60,7 @@ func (r *runner) tasks() (all []task) {
 		}
 		t.do = func(who, program string, round int) (report.Figures, string, error) {
 			f, failure, err := callers.Run{
-				Workload: w.Name, Who: who, Timing: r.timing(), Setup: r.setup, Program: program, Dir: r.dir,
+				Workload: w.Name, Who: who, Timing: r.timing(), Addr: r.addr, Program: program, Dir: r.dir,
 				Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, who, round),
 			}.Measure()
 			return f, failure, err
@@ -92,15 +92,7 @@ func (r *runner) report(args []string) (found *report.Report, err error) {
 		return nil, err
 	}
 	defer server.Close()
-	etcd, err := startEtcd(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer etcd.Close()
-	if etcd.addr == "" {
-		fmt.Fprintln(r.talk, "bench: no row of etcd: etcd is not in PATH (Debian: apt-get install etcd-server)")
-	}
-	r.setup = rivals.Setup{Addr: server.Addr(), Etcd: etcd.addr}
+	r.addr = server.Addr()
 	r.programs = map[string]string{"": ""}
 	if r.before != "" {
 		if err := r.build(); err != nil {
@@ -112,16 +104,16 @@ func (r *runner) report(args []string) (found *report.Report, err error) {
 		commit = []byte("of unknown version")
 	}
 	r.measured = time.Now().UTC().Format(time.DateOnly) + ", holdfast " + strings.TrimSpace(string(commit))
-	return &report.Report{Measured: map[string]string{r.measured: r.conditions(args, etcd.version)}, Rows: r.rows()}, nil
+	return &report.Report{Measured: map[string]string{r.measured: r.conditions(args)}, Rows: r.rows()}, nil
 }
 
 // conditions say how the figures were measured.
-func (r *runner) conditions(args []string, etcd string) string {
-	text := fmt.Sprintf("`go run ./test/bench/cmd %s`: at least %d rounds of %v. %s. %s", strings.Join(args, " "), r.rounds, r.window, host.WithServer(), etcd)
+func (r *runner) conditions(args []string) string {
+	text := fmt.Sprintf("`go run ./test/bench/cmd %s`: at least %d rounds of %v. %s", strings.Join(args, " "), r.rounds, r.window, host.WithServer())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			switch module.Path {
-			case "github.com/go-redsync/redsync/v4", "github.com/bsm/redislock", "go.etcd.io/etcd/client/v3", "github.com/redis/rueidis", "github.com/redis/go-redis/v9":
+			case "github.com/go-redsync/redsync/v4", "github.com/bsm/redislock", "github.com/redis/rueidis", "github.com/redis/go-redis/v9":
 				text += ", " + strings.TrimPrefix(module.Path, "github.com/") + " " + module.Version
 			}
 		}
@@ -165,7 +157,7 @@ func (r *runner) round(t task, round int, rows map[string]*report.Row) {
 	var parts []part
 	for _, c := range t.who {
 		for _, version := range slices.Sorted(maps.Keys(r.programs)) {
-			if r.who.MatchString(c.Name) && (r.before == "" || c.IsOurs()) && (c.Name != "etcd" || r.setup.Etcd != "") {
+			if r.who.MatchString(c.Name) && (r.before == "" || c.IsOurs()) {
 				parts = append(parts, part{c, version})
 			}
 		}

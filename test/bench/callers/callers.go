@@ -6,37 +6,35 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime/metrics"
 	"sync"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/holdfast-go/holdfast/test/bench/counters"
 	"github.com/holdfast-go/holdfast/test/bench/rivals"
 	"github.com/holdfast-go/holdfast/test/support/host"
 )
 
 // tally is what the callers of one process did.
 type tally struct {
-	Counts    []int         // acquisitions in the window, by caller
-	Waits     []byte        // an encoded histogram of their waits
-	Handovers []byte        // of the time from a release to the grant in another process
-	Longest   time.Duration // wait, those that the end of the run cut included
-	CPU       time.Duration // of this process in the window
-	Objects   uint64        // allocated in the window
-	Bytes     uint64
-	Entered   int64 // entries into the critical section by callers that had to be alone there, outside the window too
-	Overlaps  int64 // entries while others were inside and left no room
-	Failed    int64
-	Failure   string // the first one
+	Counts    []int              // acquisitions in the window, by caller
+	Waits     []byte             // an encoded histogram of their waits
+	Handovers []byte             // of the time from a release to the grant in another process
+	Longest   time.Duration      // wait, those that the end of the run cut included
+	Sums      map[string]float64 // what is added up over processes
+	Failure   string             // the first call that failed
 }
 
 // process is the callers of one process.
 type process struct {
-	contender        rivals.Contender
-	workload         Workload
-	section          *section
-	from, to, stop   time.Duration // the window, and the end, since begin
-	begin            time.Time
-	waits, handovers *recorder
+	contender      rivals.Contender
+	workload       Workload
+	mutex          rivals.Maker
+	name           string // that is locked, or what the names begin with
+	section        *section
+	from, to, stop time.Duration // the window, and the end, since begin
+	begin          time.Time
 }
 
 // caller is one goroutine of it.
@@ -45,34 +43,63 @@ type caller struct {
 	me                       int64 // unlike any other caller's on this machine
 	number                   int   // in its process
 	mutexes                  []rivals.Mutex
-	waits, handovers         notes
+	waits, handovers         *hdrhistogram.Histogram
 	longest                  time.Duration
 	entered, overlaps, fails int64
 	failure                  error
 }
 
-// newCallers gives each caller its mutexes.
-func (p *process) newCallers(mutex rivals.Maker, name string) ([]*caller, error) {
-	var all []*caller
-	for i := range p.workload.Callers {
-		c := &caller{
-			process: p, me: int64(os.Getpid())<<20 | int64(i), number: i,
-			waits: notes{to: p.waits}, handovers: notes{to: p.handovers},
-		}
-		for k := range p.workload.Names {
-			own := name
-			if !p.workload.Shared {
-				own = fmt.Sprintf("%s:%d:%d", name, i, k)
-			}
-			m, err := mutex(i, own)
-			if err != nil {
-				return nil, err
-			}
-			c.mutexes = append(c.mutexes, m)
-		}
-		all = append(all, c)
+// newHistogram holds durations of up to two minutes, to one percent.
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(2*time.Minute), 2) }
+
+func encoded(h *hdrhistogram.Histogram) []byte {
+	text, _ := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // a buffer in memory takes all
+	return text
+}
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(int64(min(max(d, 1), 2*time.Minute))) // in range, so no error
+}
+
+// newCaller makes the mutexes of a caller. It locks and releases a name of its own once before: a
+// pool of connections that fills during the window is no cost of locking. It tries that more than
+// once, since rueidislock has been seen to wait for a wake-up that never came.
+func (p *process) newCaller(number int) (*caller, error) {
+	c := &caller{process: p, me: int64(os.Getpid())<<20 | int64(number), number: number, waits: newHistogram(), handovers: newHistogram()}
+	warm, err := p.mutex(number, fmt.Sprintf("%s:warm:%d", p.name, c.me))
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	for range 5 {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		if err = warm.Lock(ctx, p.workload.part(number)); err == nil {
+			err = warm.Unlock()
+		}
+		if cancel(); err == nil {
+			break
+		}
+	}
+	for k := 0; k < p.workload.Names && err == nil; k++ {
+		name := p.name
+		if !p.workload.Shared {
+			name = fmt.Sprintf("%s:%d:%d", name, number, k)
+		}
+		var m rivals.Mutex
+		m, err = p.mutex(number, name)
+		c.mutexes = append(c.mutexes, m)
+	}
+	return c, err
+}
+
+// newCallers makes all of them at once.
+func (p *process) newCallers() ([]*caller, error) {
+	all, failed := make([]*caller, p.workload.Callers), make([]error, p.workload.Callers)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() { all[i], failed[i] = p.newCaller(i) })
+	}
+	wg.Wait()
+	return all, errors.Join(failed...)
 }
 
 // drive lets the callers run until the stop and returns what they did.
@@ -80,43 +107,40 @@ func (p *process) drive(callers []*caller) tally {
 	p.begin = time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), p.stop)
 	defer cancel()
-	var t tally
+	t := tally{Sums: map[string]float64{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		time.Sleep(p.from)
-		cpu, objects, bytes := host.UsedCPU(), allocated("objects"), allocated("bytes")
+		cpu, objects, bytes := host.UsedCPU(), counters.Allocated("objects"), counters.Allocated("bytes")
 		time.Sleep(p.to - time.Since(p.begin))
-		t.CPU, t.Objects, t.Bytes = host.UsedCPU()-cpu, allocated("objects")-objects, allocated("bytes")-bytes
+		t.Sums["client_cpu_us_per_op"] = float64((host.UsedCPU() - cpu).Microseconds())
+		t.Sums["allocs_per_op"] = counters.Allocated("objects") - objects
+		t.Sums["alloc_bytes_per_op"] = counters.Allocated("bytes") - bytes
 	})
 	for _, c := range callers {
 		wg.Go(func() { c.loop(ctx) })
 	}
 	wg.Wait()
+	waits, handovers := newHistogram(), newHistogram()
 	for _, c := range callers {
-		t.Counts = append(t.Counts, c.waits.count)
+		waits.Merge(c.waits)
+		handovers.Merge(c.handovers)
+		t.Counts = append(t.Counts, int(c.waits.TotalCount()))
 		t.Longest = max(t.Longest, c.longest)
-		t.Entered += c.entered
-		t.Overlaps += c.overlaps
-		t.Failed += c.fails
+		t.Sums["entered"] += float64(c.entered)
+		t.Sums["overlaps"] += float64(c.overlaps)
+		t.Sums["failed"] += float64(c.fails)
 		if t.Failure == "" && c.failure != nil {
 			t.Failure = c.failure.Error()
 		}
 	}
-	t.Waits, t.Handovers = p.waits.encode(), p.handovers.encode()
+	t.Waits, t.Handovers = encoded(waits), encoded(handovers)
 	return t
-}
-
-func allocated(what string) uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:" + what}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 // loop reads the clock twice a turn. What the measuring itself costs is seen in the row
 // "limit", the same loop without a lock.
 func (c *caller) loop(ctx context.Context) {
-	defer c.waits.flush()
-	defer c.handovers.flush()
 	lockCtx := ctx // it ends a wait at the end of the run
 	if !c.workload.Shared && !c.workload.Cancels && !c.contender.Hangs {
 		lockCtx = context.Background()
@@ -153,11 +177,11 @@ func (c *caller) once(ctx context.Context, m rivals.Mutex) bool {
 	measured := got >= c.from && got < c.to
 	if measured {
 		c.longest = max(c.longest, got-asked)
-		c.waits.add(got - asked)
+		record(c.waits, got-asked)
 	}
 	if c.workload.Handover {
 		if d, ok := c.section.handedOver(c.me, clock); ok && measured {
-			c.handovers.add(d)
+			record(c.handovers, d)
 		}
 	}
 	c.work(part)
@@ -189,37 +213,4 @@ func (c *caller) fail(err error) {
 	if c.fails++; c.failure == nil {
 		c.failure = err
 	}
-}
-
-// warm lets every caller lock and release a name of its own once: a pool of connections that
-// fills during the window is no cost of locking.
-func (p *process) warm(mutex rivals.Maker, name string) error {
-	var wg sync.WaitGroup
-	failed := make([]error, p.workload.Callers)
-	for i := range failed {
-		wg.Go(func() { failed[i] = p.warmOne(mutex, i, fmt.Sprintf("%s:%d", name, i)) })
-	}
-	wg.Wait()
-	return errors.Join(failed...)
-}
-
-// warmOne tries more than once: rueidislock has been seen to wait for a wake-up that never
-// came, with nobody else about.
-func (p *process) warmOne(mutex rivals.Maker, caller int, name string) error {
-	m, err := mutex(caller, name)
-	if err != nil {
-		return err
-	}
-	const tries = 5
-	for range tries {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		if err = m.Lock(ctx, p.workload.part(caller)); err == nil {
-			err = m.Unlock()
-		}
-		cancel()
-		if err == nil {
-			break
-		}
-	}
-	return err
 }

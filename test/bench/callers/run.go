@@ -1,6 +1,7 @@
 package callers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type Run struct {
 	Workload string
 	Who      string
 	Timing   Timing
-	Setup    rivals.Setup
+	Addr     string // of redis-server
 	Program  string // whose processes the callers run in, with ChildVariable set; empty: this program
 	Dir      string // for files
 	Name     string // locked by nobody before
@@ -50,23 +51,14 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("no contender %q in a workload %q", o.Who, o.Workload)
 	}
 	w, t := w.For(c), o.Timing.of(w)
-	section, err := openSection(o.Section)
-	if err != nil {
+	p := &process{contender: c, workload: w, name: o.Name, from: t.Warm, to: t.Warm + t.Window, stop: t.Warm + t.Window + t.Cool}
+	var err1, err2 error
+	p.section, err1 = openSection(o.Section)
+	p.mutex, err2 = c.Open(rivals.Setup{Addr: o.Addr, Linger: w.Linger})
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	p := &process{
-		contender: c, workload: w, section: section, from: t.Warm, to: t.Warm + t.Window, stop: t.Warm + t.Window + t.Cool,
-		waits: newRecorder(), handovers: newRecorder(),
-	}
-	o.Setup.Linger = w.Linger
-	mutex, err := c.Open(o.Setup)
-	if err != nil {
-		return err
-	}
-	if err := p.warm(mutex, fmt.Sprintf("%s:warm:%d", o.Name, os.Getpid())); err != nil {
-		return err
-	}
-	callers, err := p.newCallers(mutex, o.Name)
+	callers, err := p.newCallers()
 	if err != nil {
 		return err
 	}
@@ -86,19 +78,16 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 const grace = 15 * time.Second
 
 // Measure returns the figures of a run, on an empty server, and the first failure of a caller.
-func (r Run) Measure() (figures map[string]float64, failure string, err error) {
+func (r Run) Measure() (f map[string]float64, failure string, err error) {
 	w, c, ok := Find(r.Workload, r.Who)
 	if !ok {
 		return nil, "", fmt.Errorf("no contender %q in a workload %q", r.Who, r.Workload)
 	}
-	w = w.For(c)
-	rc := redis.NewClient(&redis.Options{Addr: r.Setup.Addr})
+	w, t := w.For(c), r.Timing.of(w)
+	rc := redis.NewClient(&redis.Options{Addr: r.Addr})
 	defer rc.Close()
-	if err := rc.FlushAll(context.Background()).Err(); err != nil {
-		return nil, "", err
-	}
 	o := order{r, filepath.Join(r.Dir, "section")}
-	if err := newSection(o.Section); err != nil {
+	if err := errors.Join(rc.FlushAll(context.Background()).Err(), newSection(o.Section)); err != nil {
 		return nil, "", err
 	}
 	defer os.Remove(o.Section)
@@ -106,7 +95,6 @@ func (r Run) Measure() (figures map[string]float64, failure string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	t := r.Timing.of(w)
 	processes, err := start(o, w.Processes, t.Warm+t.Window+t.Cool+grace)
 	for _, p := range processes {
 		defer p.End()
@@ -118,16 +106,7 @@ func (r Run) Measure() (figures map[string]float64, failure string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	tallies := make([]tally, len(processes))
-	for i, p := range processes {
-		if err := p.Hear(&tallies[i]); err != nil {
-			return nil, "", err
-		}
-	}
-	f, failure, err := summed(tallies, t.Window)
-	if err != nil {
-		return nil, "", err
-	}
+	f, failure, err = gather(processes, t.Window)
 	if w.Shared && !c.Outside {
 		f["overlaps"] += float64(section.lost(int64(f["entered"])))
 	}
@@ -136,7 +115,7 @@ func (r Run) Measure() (figures map[string]float64, failure string, err error) {
 		sent, inScripts := to.PerSecond(from, c.Sends)
 		f["commands_per_op"], f["script_commands_per_op"], f["server_cpu_us_per_op"] = sent/ops, inScripts/ops, to.Cores(from)*1e6/ops
 	}
-	return f, failure, nil
+	return f, failure, err
 }
 
 // start starts the processes and waits until they are ready.
@@ -175,42 +154,43 @@ func watch(rc *redis.Client, processes []*child.Child, t Timing) (from, to count
 	return from, to, errors.Join(err1, err2)
 }
 
-// summed makes figures of what the processes did.
-func summed(tallies []tally, window time.Duration) (f map[string]float64, failure string, err error) {
+// gather makes figures of what the processes did.
+func gather(processes []*child.Child, window time.Duration) (f map[string]float64, failure string, err error) {
+	f = map[string]float64{}
 	waits, handovers := newHistogram(), newHistogram()
-	var all tally
-	for _, t := range tallies {
+	var counts []int
+	for _, p := range processes {
+		var t tally
+		if err := p.Hear(&t); err != nil {
+			return f, "", err
+		}
 		w, err1 := hdrhistogram.Decode(t.Waits)
 		h, err2 := hdrhistogram.Decode(t.Handovers)
 		if err := errors.Join(err1, err2); err != nil {
-			return nil, "", err
+			return f, "", err
 		}
 		waits.Merge(w)
 		handovers.Merge(h)
-		all.Counts = append(all.Counts, t.Counts...)
-		all.Longest = max(all.Longest, t.Longest)
-		all.CPU += t.CPU
-		all.Objects += t.Objects
-		all.Bytes += t.Bytes
-		all.Entered += t.Entered
-		all.Overlaps += t.Overlaps
-		all.Failed += t.Failed
-		if all.Failure == "" {
-			all.Failure = t.Failure
+		counts = append(counts, t.Counts...)
+		f["max_us"] = max(f["max_us"], float64(t.Longest.Nanoseconds())/1e3)
+		for name, v := range t.Sums {
+			f[name] += v
 		}
+		failure = cmp.Or(failure, t.Failure)
 	}
-	n := float64(max(waits.TotalCount(), 1))
-	f = map[string]float64{
-		"ops_per_s": float64(waits.TotalCount()) / window.Seconds(),
-		"p50_us":    micros(waits, 50), "p99_us": micros(waits, 99), "max_us": float64(all.Longest.Nanoseconds()) / 1e3,
-		"jain":                 jain(all.Counts),
-		"client_cpu_us_per_op": float64(all.CPU.Microseconds()) / n, "allocs_per_op": float64(all.Objects) / n, "alloc_bytes_per_op": float64(all.Bytes) / n,
-		"overlaps": float64(all.Overlaps), "failed": float64(all.Failed), "entered": float64(all.Entered),
+	for _, name := range []string{"client_cpu_us_per_op", "allocs_per_op", "alloc_bytes_per_op"} {
+		f[name] /= float64(max(waits.TotalCount(), 1))
 	}
+	f["ops_per_s"], f["jain"] = float64(waits.TotalCount())/window.Seconds(), jain(counts)
+	f["p50_us"], f["p99_us"] = micros(waits, 50), micros(waits, 99)
 	if handovers.TotalCount() > 0 {
 		f["handover_p50_us"], f["handover_p99_us"] = micros(handovers, 50), micros(handovers, 99)
 	}
-	return f, all.Failure, nil
+	return f, failure, nil
+}
+
+func micros(h *hdrhistogram.Histogram, percent float64) float64 {
+	return float64(h.ValueAtQuantile(percent)) / 1e3
 }
 
 // jain is Jain's index of fairness: 1 if all have the same, 1/n if one has everything, 0 if

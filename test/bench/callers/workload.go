@@ -64,13 +64,13 @@ func Find(workload, who string) (Workload, rivals.Contender, bool) {
 
 // mutexes run in the workloads of the mutex.
 var mutexes = []rivals.Contender{
-	rivals.Holdfast, rivals.HoldfastGoRedis, rivals.Redsync, rivals.Redislock, rivals.Rueidislock, rivals.RueidislockNoLoop, rivals.Etcd,
+	rivals.Holdfast, rivals.HoldfastGoRedis, rivals.Redsync, rivals.Redislock, rivals.Rueidislock, rivals.RueidislockNoLoop,
 }
 
 // and adds contenders.
 func and(more ...rivals.Contender) []rivals.Contender { return slices.Concat(mutexes, more) }
 
-var minimal = slices.Concat(rivals.SetLimits, rivals.TokenLimits, rivals.FloorLimits, []rivals.Contender{rivals.PingLimit})
+var minimal = slices.Concat(rivals.SetLimits, rivals.FloorLimits, []rivals.Contender{rivals.PingLimit})
 
 // Workloads in the order in which they run. B is the mutex, F are the other kinds.
 var Workloads = []Workload{
@@ -98,7 +98,7 @@ var Workloads = []Workload{
 	{Name: "B7", Says: "one name in a loop, 1 caller, holdfast with Linger", Shared: true, Linger: time.Second, Guard: "limit", Who: and(rivals.LoopLimit)},
 	{
 		Name: "F1", Says: "one election, 4 processes of 1 candidate", Processes: 4, Shared: true, Twice: true, Handover: true,
-		Guard: "limit-ping-idle", Who: []rivals.Contender{rivals.HoldfastElection, rivals.EtcdElection, rivals.PingIdleLimit},
+		Guard: "limit-ping-idle", Who: []rivals.Contender{rivals.HoldfastElection, rivals.PingIdleLimit},
 	},
 	{
 		Name: "F2", Says: "own semaphores of 4 permits, 1 caller", Names: 512, Capacity: rivals.SemaphoreSize,
@@ -112,11 +112,7 @@ var Workloads = []Workload{
 	{
 		Name: "F6", Says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one writer in ten", Processes: 4, Callers: 8,
 		Shared: true, Twice: true, Work: time.Millisecond, Capacity: rivals.ManyReaders, Weight: oneWriterInTen,
-		Who: []rivals.Contender{rivals.HoldfastRWMutex, rivals.EtcdRWMutex},
-	},
-	{
-		Name: "F7", Says: "three free names at once, 1 caller", Names: 512, Guard: "limit-rueidis",
-		Who: []rivals.Contender{rivals.HoldfastMulti, rivals.Severally(rivals.Redsync), rivals.Severally(rivals.Redislock), rivals.Severally(rivals.SetLimits[0])},
+		Who: []rivals.Contender{rivals.HoldfastRWMutex},
 	},
 	{Name: "F8", Says: "Once per minute, due each time, 1 caller", Who: []rivals.Contender{rivals.HoldfastOnce, rivals.SetNX}},
 	{Name: "F8n", Says: "Once per minute, never due, 1 caller", Who: []rivals.Contender{rivals.HoldfastNotDue, rivals.SetNXNotDue}},

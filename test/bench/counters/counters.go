@@ -1,9 +1,10 @@
-// Package counters reads what a redis-server counts.
+// Package counters reads what a redis-server counts, and what this process allocates.
 package counters
 
 import (
 	"context"
 	"regexp"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,4 +92,11 @@ func (s State) PerSecond(since State, sends []string) (bySent, inScripts float64
 		}
 	}
 	return bySent, inScripts
+}
+
+// Allocated is how many objects or bytes this process has allocated.
+func Allocated(what string) float64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:" + what}}
+	metrics.Read(sample)
+	return float64(sample[0].Value.Uint64())
 }

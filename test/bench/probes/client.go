@@ -9,15 +9,14 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/test/bench/counters"
 	"github.com/holdfast-go/holdfast/test/support/host"
 )
 
@@ -35,23 +34,17 @@ func (p *probe) laps(operations int, lap func()) {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1) // it runs between the rounds
 	lap()
-	least, objects, n := math.Inf(1), uint64(0), 0
+	least, objects, n := math.Inf(1), 0.0, 0
 	for range p.size(4, 1) {
 		runtime.GC()
 		for range 10 {
-			cpu, before := host.UsedCPU(), objectsAllocated()
+			cpu, before := host.UsedCPU(), counters.Allocated("objects")
 			lap()
 			least = min(least, float64(host.UsedCPU()-cpu)/float64(operations))
-			objects, n = objects+objectsAllocated()-before, n+operations
+			objects, n = objects+counters.Allocated("objects")-before, n+operations
 		}
 	}
-	p.figures[perOp], p.figures[allocated] = least, float64(objects)/float64(n)
-}
-
-func objectsAllocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	p.figures[perOp], p.figures[allocated] = least, objects/float64(n)
 }
 
 func newQuiet(s *store, options holdfast.Options) *holdfast.Client {
@@ -87,40 +80,12 @@ func (p *probe) lockAndRelease(push bool, times int) {
 	})
 }
 
-// renewals holds many names. Each is renewed when the Client has to subscribe again.
-func (p *probe) renewals() {
-	const names = 500
-	s := newStore(false)
-	client := newQuiet(s, holdfast.Options{TTL: time.Hour, Linger: time.Hour})
-	check(p.lock(client, "idle").Release()) // it lingers, and so the Client subscribes
-	for s.newest.Load() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	leases := make([]*holdfast.Lease, names) // what keeps them
-	for i := range leases {
-		leases[i] = p.lock(client, fmt.Sprint("n", i))
-	}
-	p.laps(names, func() {
-		before := s.renewed.Load()
-		s.newest.Load().Close()
-		for s.renewed.Load()-before < names {
-			time.Sleep(5 * time.Millisecond)
-		}
-		for range 1000 { // until the answers have arrived, too
-			runtime.Gosched()
-		}
-	})
-	runtime.KeepAlive(leases)
-}
-
 // store answers at once, as a server would that has each name free. With push, each name is held,
 // and granted by a push as soon as a client waits.
 type store struct {
-	push    bool
-	token   atomic.Int64
-	renewed atomic.Int64
-	grants  chan string // ids
-	newest  atomic.Pointer[subscription]
+	push   bool
+	token  atomic.Int64
+	grants chan string // ids
 }
 
 func newStore(push bool) *store { return &store{push: push, grants: make(chan string, 1024)} }
@@ -131,36 +96,22 @@ const holder = "AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|other"
 var released = []string{"released"}
 
 func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
-	asked := int64(64) // tokens
-	if call.Script.Name == "renew" {
-		asked = 0
-		if len(call.Args) > 1 {
-			asked, _ = strconv.ParseInt(call.Args[1], 10, 64)
-		}
-	}
+	const tokens = 64
 	now := time.Now().UnixMicro()
-	switch call.Script.Name {
-	case "lock":
-		runtime.Gosched() // as a caller does that waits for the network: others come meanwhile
-		if !s.push {
-			return []string{fmt.Sprintf("granted %d %d 0 %d %d", s.token.Add(asked), asked, now/1e6, now%1e6)}, nil
-		}
-		if !slices.Contains(call.Args, "wait") {
-			return []string{"held", holder, "15000", "0", fmt.Sprint(now)}, nil
-		}
-		s.grants <- call.Args[0]
-		return []string{fmt.Sprintf("queued 15000 0 %d %d %d 1 1 0 %d %s", now, now/1e6, now%1e6, len(holder), holder)}, nil
-	case "unlock":
+	switch {
+	case call.Script.Name == "unlock":
 		return released, nil
-	case "renew":
-		s.renewed.Add(1)
-		if asked > 0 {
-			return []string{fmt.Sprintf("renewed %d %d 0 %d %d", s.token.Add(asked), asked, now/1e6, now%1e6)}, nil
-		}
-		return []string{fmt.Sprintf("renewed 0 0 0 %d %d", now/1e6, now%1e6)}, nil
+	case call.Script.Name != "lock":
+		log.Fatalf("the store has no answer to the script %s", call.Script.Name)
+	case !s.push:
+		runtime.Gosched() // as a caller does that waits for the network: others come meanwhile
+		return []string{fmt.Sprintf("granted %d %d 0 %d %d", s.token.Add(tokens), tokens, now/1e6, now%1e6)}, nil
+	case !slices.Contains(call.Args, "wait"):
+		return []string{"held", holder, "15000", "0", fmt.Sprint(now)}, nil
 	}
-	log.Fatalf("the store has no answer to the script %s", call.Script.Name)
-	return nil, nil
+	runtime.Gosched()
+	s.grants <- call.Args[0]
+	return []string{fmt.Sprintf("queued 15000 0 %d %d %d 1 1 0 %d %s", now, now/1e6, now%1e6, len(holder), holder)}, nil
 }
 
 func (s *store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
@@ -177,7 +128,6 @@ func (s *store) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time
 
 func (s *store) Subscribe(_ context.Context, _ string, message func(string)) (driver.Subscription, error) {
 	sub := &subscription{done: make(chan struct{})}
-	s.newest.Store(sub)
 	go func() {
 		for {
 			select {

@@ -36,8 +36,8 @@ type Probe struct {
 // Probes in the order in which they run.
 var Probes = []Probe{
 	{"B8", "100,000 leases held by one process", only, 1, leases},
-	{"B9", "100 clients of 100 callers each wait for one name", []string{"holdfast", "redsync"}, 1, waiters},
-	{"B9c", "10,000 clients wait for one name", []string{"holdfast", "limit-queue-token"}, 7, crowd},
+	{"B9", "100 clients of 100 callers each wait for one name", []string{"holdfast", "redsync"}, 1, waiters(100, 10, 100, 10)},
+	{"B9c", "10,000 clients wait for one name", only, 7, waiters(10_000, 300, 1, 1)},
 	{"B10", "growth with waiters and names, and memory in Redis", only, 1, growth},
 	{"B11", "10,000 dead waiters in front of a living one", only, 5, deadWaiters},
 	{"F4", "growth of a semaphore with its holders", only, 1, holders},
@@ -49,7 +49,6 @@ var Probes = []Probe{
 	{"C2", "the client alone: turns of 1 caller, with Linger", only, unbounded, func(p *probe) { p.turns(holdfast.Options{Linger: time.Second}, 1, 2000) }},
 	{"C3", "the client alone: lock and release", only, unbounded, func(p *probe) { p.lockAndRelease(false, 400) }},
 	{"C4", "the client alone: a pushed grant", only, unbounded, func(p *probe) { p.lockAndRelease(true, 200) }},
-	{"C5", "the client alone: a renewal", only, unbounded, (*probe).renewals},
 }
 
 const unbounded = math.MaxInt

@@ -39,10 +39,28 @@ var steps = []step{
 	{"journal entry", script.JournalWrite, "stream sums counted", []string{"1000", "60000", "w", "N", "1", "2", "3", "granted", "name", "o", "7", ""}},
 	{"lock of 4 names", script.LockBatch, inBatch, []string{id, "60000", id, "60000", id, "60000", id, "60000"}},
 	{"unlock of 4 names", script.LockBatch, inBatch, []string{id, "", id, "", id, "", id, ""}},
+	{"minimal lock with a token", minimalLock, "ml{N} mf{N} mq{N}", []string{id, "60000"}},
+	{"minimal unlock", minimalUnlock, "ml{N} mf{N} mq{N}", []string{id}},
 	{"lock before a wait", script.Lock, "hl{N} hf{N} hq{N}", []string{id}},
 	{"wait", script.Lock, "hl{N} hf{N} hq{N}", []string{"d.N.60000|o", "wait"}},
 	{"unlock with a dead waiter", script.Unlock, "hl{N} hf{N} hq{N}", []string{id}},
 }
+
+// The minimal lock makes a token above every token before, and above the server's clock, so that it
+// rises even if the newest was lost. Both scripts refuse a name with a queue, as a lock must.
+var (
+	minimalLock = driver.NewScript("minimal_lock", `
+if redis.call("ZCARD", KEYS[3]) > 0 then return false end
+local t = redis.call("TIME")
+local token = math.max((tonumber(redis.call("GET", KEYS[2])) or 0) + 1, 2 * (t[1] * 1000000 + t[2]))
+if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return false end
+token = string.format("%.0f", token)
+redis.call("SET", KEYS[2], token, "PX", "86400000")
+return token`)
+	minimalUnlock = driver.NewScript("minimal_unlock", `
+if redis.call("GET", KEYS[1]) ~= ARGV[1] or redis.call("ZCARD", KEYS[3]) > 0 then return 0 end
+return redis.call("DEL", KEYS[1])`)
+)
 
 // scripts is what each script costs the server: the time of a call by its own count, the least of
 // many rounds, and the commands that it runs, itself included. Calls are pipelined.

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/holdfast-go/holdfast/test/bench/rivals"
 )
 
 // served is a waiter that got its lock.
@@ -38,162 +37,110 @@ func (p *probe) wait(client *holdfast.Client, name string, inQueue int) <-chan s
 	return got
 }
 
-const (
-	waiting    = "callers that wait"
-	perSecond  = "commands while they wait, /s"
-	lastServed = "last waiter served after the release, ms"
-)
-
-// watch notes what clients send while all wait.
-func (p *probe) watch(callers int, hold time.Duration, sends ...string) {
-	from := p.counters()
-	time.Sleep(hold)
-	p.figures[waiting] = float64(callers)
-	p.figures[perSecond], _ = p.counters().PerSecond(from, sends)
-}
-
-// waiters is many callers of many clients that wait for one name. It must cost Redis and their
-// process little, and all must be served fast after a release. Beside it callers of redsync
-// poll with its default delays.
-func waiters(p *probe) {
-	n, callers := p.size(100, 10), p.size(100, 10)
-	hold := p.duration(time.Minute, 100*time.Millisecond)
-	if p.Who == "redsync" {
-		check(p.rc.Set(p.ctx, "polled", "held", 0).Err())
-		for range n {
-			rs := redsync.New(goredis.NewPool(redis.NewClient(&redis.Options{Addr: p.Addr})))
-			for range callers {
-				go func() { log.Fatal(rs.NewMutex("polled", redsync.WithTries(1<<30)).Lock()) }()
-			}
-		}
-		time.Sleep(hold / 12) // until their connections are made
-		p.watch(n*callers, hold/12, "set")
-		return
-	}
-	w := newWaiting(p, "waiters")
-	clients := make([]*holdfast.Client, n)
-	for i := range clients {
-		clients[i] = p.client(fmt.Sprint("client", i))
-		check(p.lock(clients[i], fmt.Sprint("own", i)).Release()) // connects
-	}
-	w.start(clients, 1) // the first caller of each client opens a connection
-	first := heap()
-	w.start(clients, callers-1)
-	time.Sleep(hold / 60)
-	p.watch(n*callers, hold)
-	p.figures["heap for each further caller, B"] = (heap() - first) / float64(n*(callers-1))
-	w.release()
-}
-
-// waitingAll is callers that wait for what a holder has.
-type waitingAll struct {
+// crowd is very many callers that wait for what a holder has.
+type crowd struct {
 	*probe
-	name   string
 	holder *holdfast.Lease
 	calls  sync.WaitGroup
 
 	mu     sync.Mutex
-	inside int      // guarded by mu
+	inside bool     // guarded by mu
 	served []served // guarded by mu
 }
 
-func newWaiting(p *probe, name string) *waitingAll {
-	return &waitingAll{probe: p, name: name, holder: p.lock(p.client("holder"), name)}
+const crowded = "crowd"
+
+// waiters is so many clients whose callers wait for one name. They must cost Redis and their process
+// little while they wait, and all must be served fast, and clients in order, after a release.
+func waiters(clients, quickClients, callers, quickCallers int) func(*probe) {
+	return func(p *probe) {
+		clients, callers := p.size(clients, quickClients), p.size(callers, quickCallers)
+		if p.Who == "redsync" {
+			p.polling(clients, callers)
+			return
+		}
+		c := &crowd{probe: p, holder: p.lock(p.client("holder"), crowded)}
+		h, all := newHub(p), make([]*holdfast.Client, clients)
+		for i := range all {
+			all[i] = holdfast.New(h, &holdfast.Options{Owner: fmt.Sprint("client", i)})
+			c.wait(all[i], i)
+			if i%100 == 99 { // so that no request waits for long
+				p.awaitQueue(crowded, i+1)
+			}
+		}
+		p.awaitQueue(crowded, clients)
+		first := heap()
+		for i, client := range all {
+			for range callers - 1 {
+				c.wait(client, i)
+			}
+		}
+		p.watch(clients*callers, p.duration(time.Minute, 100*time.Millisecond))
+		if callers > 1 {
+			p.figures["heap for each further caller, B"] = (heap() - first) / float64(clients*(callers-1))
+		}
+		c.release(clients)
+	}
 }
 
-// start lets so many callers of each client wait, and returns when all clients are in the queue.
-func (w *waitingAll) start(clients []*holdfast.Client, callers int) {
-	for _, client := range clients {
+// watch notes what clients send while all wait.
+func (p *probe) watch(callers int, hold time.Duration) {
+	time.Sleep(hold / 10) // until all do
+	from := p.counters()
+	time.Sleep(hold)
+	p.figures["callers that wait"] = float64(callers)
+	p.figures["commands while they wait, /s"], _ = p.counters().PerSecond(from, []string{"set"})
+}
+
+// polling is as many callers of redsync that poll, with its default delays.
+func (p *probe) polling(clients, callers int) {
+	check(p.rc.Set(p.ctx, crowded, "held", 0).Err())
+	for range clients {
+		rs := redsync.New(goredis.NewPool(redis.NewClient(&redis.Options{Addr: p.Addr})))
 		for range callers {
-			w.calls.Go(func() { w.serve(client, "") })
+			go func() { log.Fatal(rs.NewMutex(crowded, redsync.WithTries(1<<30)).Lock()) }()
 		}
 	}
-	w.awaitQueue(w.name, len(clients))
+	p.watch(clients*callers, p.duration(10*time.Second, time.Second))
 }
 
-func (w *waitingAll) serve(client *holdfast.Client, owner string) {
-	lease := w.lock(client, w.name)
-	at := time.Now()
-	w.mu.Lock()
-	w.inside++
-	if w.inside > 1 {
-		log.Fatal("two waiters hold at once")
-	}
-	w.served = append(w.served, served{lease, owner, at})
-	w.inside--
-	w.mu.Unlock()
-	check(lease.Release())
+// wait lets one more caller wait. When it is served, it notes that and releases.
+func (c *crowd) wait(client *holdfast.Client, number int) {
+	c.calls.Go(func() {
+		lease := c.lock(client, crowded)
+		at := time.Now()
+		c.mu.Lock()
+		if c.inside {
+			log.Fatal("two waiters hold at once")
+		}
+		c.inside = true
+		c.served = append(c.served, served{lease, fmt.Sprint("client", number), at})
+		c.mu.Unlock()
+		c.mu.Lock()
+		c.inside = false
+		c.mu.Unlock()
+		check(lease.Release())
+	})
 }
 
 // release releases the name and waits until all are served.
-func (w *waitingAll) release() {
-	queued := must(w.rc.ZRange(w.ctx, queue(w.name), 0, -1).Result())
+func (c *crowd) release(clients int) {
+	queued := must(c.rc.ZRange(c.ctx, queue(crowded), 0, -1).Result())
 	began := time.Now()
-	check(w.holder.Release())
-	w.calls.Wait()
-	w.figures[lastServed] = millis(w.served[len(w.served)-1].at.Sub(began))
-	if len(queued) != len(w.served) {
-		return // several of a client take turns
-	}
-	for i, one := range w.served {
-		if _, owner, _ := strings.Cut(queued[i], "|"); owner != one.owner {
-			log.Fatalf("%s was served as number %d, before %s, who waited in front", one.owner, i, owner)
+	check(c.holder.Release())
+	c.calls.Wait()
+	c.figures["last waiter served after the release, ms"] = millis(c.served[len(c.served)-1].at.Sub(began))
+	for i, each := 0, len(c.served)/clients; i < clients; i++ { // those of one client take turns
+		if _, owner, _ := strings.Cut(queued[i], "|"); owner != c.served[i*each].owner {
+			log.Fatalf("%s was served before %s, which had come before it", c.served[i*each].owner, owner)
 		}
 	}
 }
 
-// crowd is very many clients that wait for one name. Beside it, as many wait for the minimal lock
-// with a queue and tokens.
-func crowd(p *probe) {
-	n := p.size(10_000, 300)
-	h := newHub(p)
-	if p.Who != "holdfast" {
-		p.minimalCrowd(h, n)
-		return
-	}
-	w := newWaiting(p, "crowd")
-	for i := range n {
-		owner := fmt.Sprint("client", i)
-		client := holdfast.New(h, &holdfast.Options{Owner: owner})
-		w.calls.Go(func() { w.serve(client, owner) })
-		if i%100 == 99 { // so that no request waits for long
-			p.awaitQueue(w.name, i+1)
-		}
-	}
-	p.watch(n, p.duration(5*time.Second, 100*time.Millisecond))
-	w.release()
-}
-
-func (p *probe) minimalCrowd(h *hub, n int) {
-	keys, ttl := rivals.QueueKeys("crowd"), "120000"
-	run := func(script *rueidis.Lua, id string) { check(script.Exec(p.ctx, h.rc, keys, []string{id, ttl}).Error()) }
-	run(rivals.JoinQueue, "holder")
-	var calls sync.WaitGroup
-	calls.Add(n)
-	var last time.Time // written by one after the other
-	for i := range n {
-		id := fmt.Sprint("one:", i)
-		must(h.Subscribe(p.ctx, id, func(string) {
-			go func() {
-				last = time.Now()
-				run(rivals.HandOver, id)
-				calls.Done()
-			}()
-		}))
-		run(rivals.JoinQueue, id)
-	}
-	began := time.Now()
-	run(rivals.HandOver, "holder")
-	calls.Wait()
-	p.figures[waiting], p.figures[lastServed] = float64(n), millis(last.Sub(began))
-}
-
-// hub is a Store for thousands of Clients in one process, which would else need as many
-// connections. All of them use the same connections for their scripts, and one for their
-// channels. Redis sees as many waiters with channels of their own as there are Clients.
+// hub is a Store for thousands of Clients in one process, which would else need as many connections.
+// All of them use the same connections for their scripts, and one for their channels. Redis sees as many waiters with channels of their own as there are Clients.
 type hub struct {
 	*rueidisstore.Store
-	rc        rueidis.Client
 	dedicated rueidis.DedicatedClient
 
 	mu        sync.Mutex
@@ -202,15 +149,13 @@ type hub struct {
 
 func newHub(p *probe) *hub {
 	rc := must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Addr}, DisableCache: true, ForceSingleClient: true, ConnWriteTimeout: time.Minute}))
-	h := &hub{Store: rueidisstore.New(rc), rc: rc, listeners: map[string]func(string){}}
+	h := &hub{Store: rueidisstore.New(rc), listeners: map[string]func(string){}}
 	h.dedicated, _ = rc.Dedicate()
 	h.dedicated.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
 		h.mu.Lock()
 		message := h.listeners[m.Channel]
 		h.mu.Unlock()
-		if message != nil {
-			message(m.Message)
-		}
+		message(m.Message)
 	}})
 	return h
 }
@@ -220,7 +165,7 @@ func (h *hub) Subscribe(ctx context.Context, channel string, message func(payloa
 	h.mu.Lock()
 	h.listeners[channel] = message
 	h.mu.Unlock()
-	return endless{}, h.dedicated.Do(ctx, h.rc.B().Subscribe().Channel(channel).Build()).Error()
+	return endless{}, h.dedicated.Do(ctx, h.dedicated.B().Subscribe().Channel(channel).Build()).Error()
 }
 
 type endless struct{}
@@ -238,14 +183,7 @@ func deadWaiters(p *probe) {
 	check(p.rc.ConfigSet(p.ctx, "slowlog-max-len", "4096").Err())
 	holder := p.lock(p.client("holder"), name)
 	p.join(name, n) // nobody listens for their ids
-	alive := make(chan served, 1)
-	go func() {
-		lease := p.lock(p.client("alive"), name)
-		alive <- served{lease: lease, at: time.Now()}
-	}()
-	for last := []string{""}; !strings.HasSuffix(last[0], "|alive"); time.Sleep(time.Millisecond) {
-		last = must(p.rc.ZRange(p.ctx, queue(name), -1, -1).Result())
-	}
+	alive := p.wait(p.client("alive"), name, n+1)
 	check(p.rc.Do(p.ctx, "SLOWLOG", "RESET").Err())
 	began := time.Now()
 	check(holder.Release())

@@ -123,7 +123,7 @@ var pageRows = []struct{ workload, who, library string }{
 	{"B1", "holdfast", "rueidis"}, {"B1", "holdfast-goredis", "goredis"},
 	{"B1c", "holdfast", "rueidis"}, {"B1c", "holdfast-goredis", "goredis"},
 	{"B2", "holdfast", ""}, {"B3", "holdfast", ""}, {"B4", "holdfast", ""}, {"B5", "holdfast", ""}, {"B6", "holdfast", ""},
-	{"F1", "holdfast", ""}, {"F2", "holdfast", ""}, {"F3", "holdfast", ""}, {"F7", "holdfast", ""}, {"F8", "holdfast", ""}, {"F8n", "holdfast", ""},
+	{"F2", "holdfast", ""}, {"F3", "holdfast", ""}, {"F8", "holdfast", ""}, {"F8n", "holdfast", ""},
 }
 
 const pageTop = `<!-- made by go run ./test/bench/cmd -report; edit that -->

@@ -31,7 +31,6 @@ type Contender struct {
 // Setup is what a contender is opened with.
 type Setup struct {
 	Addr   string        // of redis-server
-	Etcd   string        // of etcd; empty: there is none
 	Linger time.Duration // holdfast's Options.Linger
 }
 

@@ -31,7 +31,6 @@ var (
 	HoldfastElection  = kind("Election.Campaign, which also announces the term, and Release.", election)
 	HoldfastSemaphore = kind("Semaphore.Acquire, with a queue and tokens.", semaphore)
 	HoldfastRWMutex   = kind("RWMutex.Lock and RLock.", rwMutex)
-	HoldfastMulti     = kind("Multi.Lock of three names.", multi)
 	HoldfastOnce      = kind("Client.Once of an empty function. It also records process, time and result.", onceDue)
 	HoldfastNotDue    = kind("Client.Once. Its error has process, time and result of the last run.", onceNotDue)
 )
@@ -128,13 +127,6 @@ func rwMutex(client *holdfast.Client, name string) take {
 		return m.RLock(ctx)
 	}
 }
-
-func multi(client *holdfast.Client, name string) take {
-	m := client.Multi(threeNames(name)...)
-	return func(ctx context.Context, _ Part) (lease, error) { return m.Lock(ctx) }
-}
-
-func threeNames(name string) []string { return []string{name + ":0", name + ":1", name + ":2"} }
 
 // onceEvery is longer than a run.
 const onceEvery = time.Minute

@@ -46,14 +46,6 @@ var (
 				func() error { return c.run(context.Background(), compareAndDelete, []string{name}, id) },
 			}
 		})
-	TokenLimits = onBoth("limit-token", "SET NX and a token that rises also after a loss of data, in a script. No renewal, no waiting.", "evalsha",
-		func(c client, name string) Mutex {
-			keys, id := []string{name, "fence:{" + name + "}", "line:{" + name + "}"}, rand.Text()
-			return funcs{
-				func(ctx context.Context) error { return c.run(ctx, setWithToken, keys, id, ttlText) },
-				func() error { return c.run(context.Background(), deleteForNobody, keys, id) },
-			}
-		})
 	FloorLimits = onBoth("limit-two-scripts", "EVALSHA of `return 1`, twice.", "evalsha",
 		func(c client, _ string) Mutex {
 			return funcs{
@@ -112,35 +104,21 @@ func (c onGoRedisClient) run(ctx context.Context, s script, keys []string, args 
 	return s.goRedis.Run(ctx, c.rc, keys, values...).Err()
 }
 
-// setWithToken makes a token above every token before, and above the server's clock, so
-// that it rises even if the newest was lost. Both it and deleteForNobody refuse a name with
-// a queue, as a lock must.
 var (
 	returnOne        = newScript(`return 1`)
 	compareAndDelete = newScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
-	setWithToken     = newScript(`
-if redis.call("ZCARD", KEYS[3]) > 0 then return false end
-local t = redis.call("TIME")
-local token = math.max((tonumber(redis.call("GET", KEYS[2])) or 0) + 1, 2 * (t[1] * 1000000 + t[2]))
-if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return false end
-token = string.format("%.0f", token)
-redis.call("SET", KEYS[2], token, "PX", "86400000")
-return token`)
-	deleteForNobody = newScript(`
-if redis.call("GET", KEYS[1]) ~= ARGV[1] or redis.call("ZCARD", KEYS[3]) > 0 then return 0 end
-return redis.call("DEL", KEYS[1])`)
 )
 
-// JoinQueue and HandOver are the minimal lock that is handed over in order: a caller that
+// joinQueue and handOver are the minimal lock that is handed over in order: a caller that
 // finds the name held joins a queue, and a release gives the name to the first waiter that
-// listens, with a token, and tells it. KEYS are those of QueueKeys.
+// listens, with a token, and tells it.
 var (
-	JoinQueue = rueidis.NewLuaScript(`
+	joinQueue = rueidis.NewLuaScript(`
 if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   redis.call("RPUSH", KEYS[2], ARGV[1])
   return 0
 end` + nextToken + `return 1`)
-	HandOver = rueidis.NewLuaScript(`
+	handOver = rueidis.NewLuaScript(`
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 local next
 repeat next = redis.call("LPOP", KEYS[2]) until not next or redis.call("PUBSUB", "NUMSUB", next)[2] > 0
@@ -154,9 +132,6 @@ local token = math.max((tonumber(redis.call("GET", KEYS[3])) or 0) + 1, 2 * (t[1
 token = string.format("%.0f", token)
 redis.call("SET", KEYS[3], token, "PX", "86400000")
 `
-
-// QueueKeys are the keys of a name.
-func QueueKeys(name string) []string { return []string{name, "line:" + name, "fence:" + name} }
 
 // QueueLimit is the minimal lock that is handed over in order.
 var QueueLimit = Contender{
@@ -182,10 +157,10 @@ func newQueued(rc rueidis.Client, name string) (Mutex, error) {
 	case <-time.After(10 * time.Second):
 		return nil, errors.New("limit-queue-token: not subscribed after 10 s")
 	}
-	keys, args := QueueKeys(name), []string{id, ttlText}
+	keys, args := []string{name, "line:" + name, "fence:" + name}, []string{id, ttlText}
 	return funcs{
 		func(ctx context.Context) error {
-			got, err := JoinQueue.Exec(context.Background(), rc, keys, args).AsInt64()
+			got, err := joinQueue.Exec(context.Background(), rc, keys, args).AsInt64()
 			if err != nil || got == 1 {
 				return err
 			}
@@ -196,6 +171,6 @@ func newQueued(rc rueidis.Client, name string) (Mutex, error) {
 				return ctx.Err()
 			}
 		},
-		func() error { return HandOver.Exec(context.Background(), rc, keys, args).Error() },
+		func() error { return handOver.Exec(context.Background(), rc, keys, args).Error() },
 	}, nil
 }

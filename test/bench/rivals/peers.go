@@ -91,71 +91,24 @@ func newRueidislock(name, settings string, noLoop bool) Contender {
 	}}
 }
 
-// Severally is a contender that locks three names one after the other, and then releases
-// them.
-func Severally(c Contender) Contender {
-	open := c.Open
-	c.Settings = "three locks one after the other, then three releases."
-	c.Open = func(s Setup) (Maker, error) {
-		one, err := open(s)
-		return func(caller int, name string) (Mutex, error) {
-			var all several
-			for _, name := range threeNames(name) {
-				m, err := one(caller, name)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, m)
-			}
-			return all, nil
-		}, err
-	}
-	return c
-}
-
-type several []Mutex
-
-func (all several) Lock(ctx context.Context, p Part) error {
-	for i, m := range all {
-		if err := m.Lock(ctx, p); err != nil {
-			return errors.Join(err, all[:i].Unlock())
-		}
-	}
-	return nil
-}
-
-func (all several) Unlock() (failed error) {
-	for _, m := range all {
-		failed = errors.Join(failed, m.Unlock())
-	}
-	return failed
-}
-
-// What programs do without a library, each time due, and never due.
+// SetNX is what programs do without a library: each time due, and never due.
 var (
-	SetNX       = newSetNX(false)
-	SetNXNotDue = newSetNX(true)
+	SetNX       = newSetNX(names, "OK")
+	SetNXNotDue = newSetNX(func(name string) func() string { return func() string { return name } }, "")
 )
 
-func newSetNX(taken bool) Contender {
+func newSetNX(key func(name string) func() string, want string) Contender {
 	return Contender{
 		Name: "set-nx-ex", Library: "rueidis", Sends: []string{"set"},
 		Settings: "SET NX EX 60 through rueidis. A run that dies counts, a run of more than 60 s overlaps the next, nothing is recorded.",
 		Open: onRueidis(func(rc rueidis.Client, name string) (Mutex, error) {
-			fresh, first := names(name), true
+			next, calls := key(name), 0
 			return funcs{lock: func(ctx context.Context) error {
-				key := name
-				if !taken {
-					key = fresh()
+				got, err := rc.Do(ctx, rc.B().Set().Key(next()).Value("1").Nx().ExSeconds(int64(onceEvery.Seconds())).Build()).ToString()
+				if calls++; calls > 1 && got != want {
+					return fmt.Errorf("SET NX answered %q, want %q: %w", got, want, err)
 				}
-				err := rc.Do(ctx, rc.B().Set().Key(key).Value("1").Nx().ExSeconds(int64(onceEvery.Seconds())).Build()).Error()
-				if taken && !first && !rueidis.IsRedisNil(err) {
-					return fmt.Errorf("SET NX of a key that is there: %w", err)
-				}
-				if first = false; taken {
-					return nil
-				}
-				return err
+				return nil
 			}}, nil
 		}),
 	}
