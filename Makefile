@@ -101,27 +101,26 @@ interop: ## foreign clients on the same keys
 	@/usr/bin/python3 -c 'import redis' 2>/dev/null || { echo "installing python3-redis"; apt-get update -qq && apt-get install -y -qq python3-redis; }
 	go test -race -tags interop -count 1 -timeout 10m ./test/interop/...
 
-bench: ## beside other libraries, about ten minutes; BENCH="-save" keeps it, -help says what else
+bench: ## beside other libraries, a quarter of an hour; BENCH="-save" keeps it, -help says what else
 	@scripts/need redis-server
 	go run ./test/bench/cmd $(BENCH)
 
 bench-quick: ## that everything which measures still runs; the figures mean little
 	@scripts/need redis-server
 	go run ./test/bench/cmd -quick
-	go run ./test/bench/quorum -quick
-	go run ./test/bench/scripts -rounds 1
 	go test -run '^$$' -bench . -benchtime 1x work
 
 bench-quorum: ## a quorum of five beside redsync on the same servers, with faults; two minutes
 	@scripts/need redis-server
-	go run ./test/bench/quorum
+	go run ./test/bench/cmd -run '^Q$$' $(BENCH)
 
 bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
 	@scripts/need redis-server
 	go run ./test/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
 
 bench-compare: ## how much slower the client itself is than at REV, to a percent or two; minutes
-	go run ./test/bench/compare -rev $(or $(REV),HEAD)
+	@scripts/need redis-server
+	go run ./test/bench/cmd -before $(or $(REV),HEAD) -run '^C' -rounds 60 $(BENCH)
 
 # test/ is tidied with -e: the tests of a library that it measures need a
 # module that not every proxy has, and tidy looks at the tests of dependencies.

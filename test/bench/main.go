@@ -24,7 +24,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/holdfast-go/holdfast/test/bench/callers"
 	"github.com/holdfast-go/holdfast/test/bench/report"
 )
 
@@ -75,10 +74,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-o %s: only text and json are known", o.format)
 	}
 	return o, nil
-}
-
-func (o options) timing() callers.Timing {
-	return callers.Timing{Warm: o.window / 3, Window: o.window, Cool: o.window / 14}
 }
 
 // Main is the program. Figures go to stdout, progress to stderr. It fails if holdfast let two hold one

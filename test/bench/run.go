@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -49,7 +48,7 @@ type task struct {
 	name   string
 	rounds int
 	who    []rivals.Contender
-	do     func(who, program string, round int) (figures report.Figures, failure string, err error)
+	do     func(who, program string, round int) (map[string]float64, error)
 }
 
 func (r *runner) tasks() (all []task) {
@@ -58,12 +57,9 @@ func (r *runner) tasks() (all []task) {
 		if w.Close && r.rounds > 1 {
 			t.rounds *= 2
 		}
-		t.do = func(who, program string, round int) (report.Figures, string, error) {
-			f, failure, err := callers.Run{
-				Workload: w.Name, Who: who, Timing: r.timing(), Addr: r.addr, Program: program, Dir: r.dir,
-				Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, who, round),
-			}.Measure()
-			return f, failure, err
+		t.do = func(who, program string, round int) (map[string]float64, error) {
+			name := fmt.Sprintf("bench:%s:%s:%d", w.Name, who, round)
+			return callers.Run{Workload: w.Name, Who: who, Window: r.window, Addr: r.addr, Program: program, Dir: r.dir, Name: name}.Measure()
 		}
 		all = append(all, t)
 	}
@@ -72,9 +68,8 @@ func (r *runner) tasks() (all []task) {
 		for _, who := range p.Who {
 			t.who = append(t.who, rivals.Contender{Name: who})
 		}
-		t.do = func(who, program string, _ int) (report.Figures, string, error) {
-			f, err := probes.Measure(p.Name, who, program, r.quick)
-			return f, "", err
+		t.do = func(who, program string, _ int) (map[string]float64, error) {
+			return probes.Measure(p.Name, who, program, r.quick)
 		}
 		all = append(all, t)
 	}
@@ -112,8 +107,7 @@ func (r *runner) conditions(args []string) string {
 	text := fmt.Sprintf("`go run ./test/bench/cmd %s`: at least %d rounds of %v. %s", strings.Join(args, " "), r.rounds, r.window, host.WithServer())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			switch module.Path {
-			case "github.com/go-redsync/redsync/v4", "github.com/bsm/redislock", "github.com/redis/rueidis", "github.com/redis/go-redis/v9":
+			if strings.Contains("go-redsync/redsync/v4 bsm/redislock redis/rueidis redis/go-redis/v9", strings.TrimPrefix(module.Path, "github.com/")) {
 				text += ", " + strings.TrimPrefix(module.Path, "github.com/") + " " + module.Version
 			}
 		}
@@ -165,10 +159,10 @@ func (r *runner) round(t task, round int, rows map[string]*report.Row) {
 	random := rand.New(rand.NewPCG(uint64(round), 0)) // the same in each run
 	for _, i := range random.Perm(len(parts)) {
 		c, who, program := parts[i].Contender, parts[i].Name+parts[i].version, r.programs[parts[i].version]
-		f, failure, err := t.do(c.Name, program, round)
+		f, err := t.do(c.Name, program, round)
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: once more: %s, %s: %v\n", t.name, who, err)
-			f, failure, err = t.do(c.Name, program, round)
+			f, err = t.do(c.Name, program, round)
 		}
 		if err != nil {
 			err = fmt.Errorf("no row of %s, %s: %w", t.name, who, err)
@@ -184,21 +178,21 @@ func (r *runner) round(t task, round int, rows map[string]*report.Row) {
 			row = &report.Row{Workload: t.name, Who: who, Measured: r.measured, Settings: c.Settings, Each: map[int]report.Figures{}}
 			rows[t.name+" "+who] = row
 		}
-		row.Each[round], row.Failure = f, cmp.Or(row.Failure, failure)
+		row.Each[round] = f
 	}
 }
 
 // build makes the benchmark of an earlier commit: its library, measured by the tests of the working
-// tree, so that both measure the same. It is there twice, so that the two share no memory.
+// tree, so that both measure the same.
 func (r *runner) build() error {
 	fmt.Fprintf(r.talk, "bench: building %s\n", r.before)
 	const script = `set -e
 root=$(git rev-parse --show-toplevel)
 mkdir "$2/tree" && git -C "$root" archive "$1" | tar -x -C "$2/tree"
 rm -rf "$2/tree/test" && cp -R "$root/test" "$root/go.work" "$root/go.work.sum" "$2/tree" && cd "$2/tree"
-go build -trimpath -buildvcs=false -o "$2/before" ./test/bench/cmd && cp "$2/before" "$2/again"`
+go build -trimpath -buildvcs=false -o "$2/before" ./test/bench/cmd`
 	cmd := exec.Command("sh", "-c", script, "sh", r.before, r.dir)
 	cmd.Stderr = r.talk
-	r.programs[report.Before], r.programs[report.Again] = filepath.Join(r.dir, "before"), filepath.Join(r.dir, "again")
+	r.programs[report.Before] = filepath.Join(r.dir, "before")
 	return cmd.Run()
 }

@@ -28,20 +28,19 @@ type tally struct {
 
 // process is the callers of one process.
 type process struct {
-	contender      rivals.Contender
-	workload       Workload
-	mutex          rivals.Maker
-	name           string // that is locked, or what the names begin with
-	section        *section
-	from, to, stop time.Duration // the window, and the end, since begin
-	begin          time.Time
+	contender rivals.Contender
+	workload  Workload
+	mutex     rivals.Maker
+	name      string // that is locked, or what the names begin with
+	section   *section
+	times     times
+	begin     time.Time
 }
 
 // caller is one goroutine of it.
 type caller struct {
 	*process
 	me                       int64 // unlike any other caller's on this machine
-	number                   int   // in its process
 	mutexes                  []rivals.Mutex
 	waits, handovers         *hdrhistogram.Histogram
 	longest                  time.Duration
@@ -65,14 +64,14 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 // pool of connections that fills during the window is no cost of locking. It tries that more than
 // once, since rueidislock has been seen to wait for a wake-up that never came.
 func (p *process) newCaller(number int) (*caller, error) {
-	c := &caller{process: p, me: int64(os.Getpid())<<20 | int64(number), number: number, waits: newHistogram(), handovers: newHistogram()}
+	c := &caller{process: p, me: int64(os.Getpid())<<20 | int64(number), waits: newHistogram(), handovers: newHistogram()}
 	warm, err := p.mutex(number, fmt.Sprintf("%s:warm:%d", p.name, c.me))
 	if err != nil {
 		return nil, err
 	}
 	for range 5 {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		if err = warm.Lock(ctx, p.workload.part(number)); err == nil {
+		if err = warm.Lock(ctx); err == nil {
 			err = warm.Unlock()
 		}
 		if cancel(); err == nil {
@@ -105,14 +104,14 @@ func (p *process) newCallers() ([]*caller, error) {
 // drive lets the callers run until the stop and returns what they did.
 func (p *process) drive(callers []*caller) tally {
 	p.begin = time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), p.stop)
+	ctx, cancel := context.WithTimeout(context.Background(), p.times.stop)
 	defer cancel()
 	t := tally{Sums: map[string]float64{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		time.Sleep(p.from)
+		time.Sleep(p.times.from)
 		cpu, objects, bytes := host.UsedCPU(), counters.Allocated("objects"), counters.Allocated("bytes")
-		time.Sleep(p.to - time.Since(p.begin))
+		time.Sleep(p.times.to - time.Since(p.begin))
 		t.Sums["client_cpu_us_per_op"] = float64((host.UsedCPU() - cpu).Microseconds())
 		t.Sums["allocs_per_op"] = counters.Allocated("objects") - objects
 		t.Sums["alloc_bytes_per_op"] = counters.Allocated("bytes") - bytes
@@ -157,16 +156,15 @@ func (c *caller) loop(ctx context.Context) {
 
 // once locks, works and unlocks, and reports whether to go on.
 func (c *caller) once(ctx context.Context, m rivals.Mutex) bool {
-	part := c.workload.part(c.number)
 	var clock int64
 	if c.workload.Handover {
 		clock = time.Now().UnixNano()
 	}
 	asked := time.Since(c.begin)
-	err := m.Lock(ctx, part)
+	err := m.Lock(ctx)
 	got := time.Since(c.begin)
 	if err != nil {
-		if got < c.to {
+		if got < c.times.to {
 			c.fail(err)
 			time.Sleep(time.Millisecond) // what fails at once must not spin
 			return true
@@ -174,7 +172,7 @@ func (c *caller) once(ctx context.Context, m rivals.Mutex) bool {
 		c.longest = max(c.longest, got-asked)
 		return false // cut by the end
 	}
-	measured := got >= c.from && got < c.to
+	measured := got >= c.times.from && got < c.times.to
 	if measured {
 		c.longest = max(c.longest, got-asked)
 		record(c.waits, got-asked)
@@ -184,26 +182,24 @@ func (c *caller) once(ctx context.Context, m rivals.Mutex) bool {
 			record(c.handovers, d)
 		}
 	}
-	c.work(part)
-	if err := m.Unlock(); err != nil && time.Since(c.begin) < c.to {
+	c.work()
+	if err := m.Unlock(); err != nil && time.Since(c.begin) < c.times.to {
 		c.fail(err)
 	}
 	return true
 }
 
-func (c *caller) work(part rivals.Part) {
+func (c *caller) work() {
 	if !c.workload.Shared || c.contender.Outside {
 		return
 	}
-	read, seen := c.section.enter(part)
-	if part.Alone() {
-		c.entered++
-	}
+	read, seen := c.section.enter(c.workload.Capacity)
+	c.entered++
 	c.overlaps += seen
 	if c.workload.Work > 0 {
 		time.Sleep(c.workload.Work)
 	}
-	c.section.leave(part, read)
+	c.section.leave(read)
 	if c.workload.Handover {
 		c.section.releasing(c.me)
 	}

@@ -22,11 +22,23 @@ import (
 type Run struct {
 	Workload string
 	Who      string
-	Timing   Timing
-	Addr     string // of redis-server
-	Program  string // whose processes the callers run in, with ChildVariable set; empty: this program
-	Dir      string // for files
-	Name     string // locked by nobody before
+	Window   time.Duration // that is measured
+	Addr     string        // of redis-server
+	Program  string        // whose processes the callers run in, with ChildVariable set; empty: this program
+	Dir      string        // for files
+	Name     string        // locked by nobody before
+}
+
+// times are when the window begins and ends, and when the callers stop, since they began: first they
+// run unmeasured, and at the end they run on, so that the end of the window is like its middle.
+type times struct{ from, to, stop time.Duration }
+
+func (r Run) times(w Workload) times {
+	if w.Twice {
+		r.Window *= 2
+	}
+	from := 250 * time.Millisecond
+	return times{from, from + r.Window, from + r.Window + 50*time.Millisecond}
 }
 
 // ChildVariable is set in the environment of a process that has to run [Child].
@@ -50,8 +62,8 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	if !ok {
 		return fmt.Errorf("no contender %q in a workload %q", o.Who, o.Workload)
 	}
-	w, t := w.For(c), o.Timing.of(w)
-	p := &process{contender: c, workload: w, name: o.Name, from: t.Warm, to: t.Warm + t.Window, stop: t.Warm + t.Window + t.Cool}
+	w = w.For(c)
+	p := &process{contender: c, workload: w, name: o.Name, times: o.times(w)}
 	var err1, err2 error
 	p.section, err1 = openSection(o.Section)
 	p.mutex, err2 = c.Open(rivals.Setup{Addr: o.Addr, Linger: w.Linger})
@@ -77,45 +89,52 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 // ctx comes back late.
 const grace = 15 * time.Second
 
-// Measure returns the figures of a run, on an empty server, and the first failure of a caller.
-func (r Run) Measure() (f map[string]float64, failure string, err error) {
+// Measure returns the figures of a run, on an empty server. A call of holdfast or of a limit that fails
+// is an error, one of another library only counts.
+func (r Run) Measure() (f map[string]float64, err error) {
 	w, c, ok := Find(r.Workload, r.Who)
 	if !ok {
-		return nil, "", fmt.Errorf("no contender %q in a workload %q", r.Who, r.Workload)
+		return nil, fmt.Errorf("no contender %q in a workload %q", r.Who, r.Workload)
 	}
-	w, t := w.For(c), r.Timing.of(w)
+	w, t := w.For(c), r.times(w)
 	rc := redis.NewClient(&redis.Options{Addr: r.Addr})
 	defer rc.Close()
 	o := order{r, filepath.Join(r.Dir, "section")}
 	if err := errors.Join(rc.FlushAll(context.Background()).Err(), newSection(o.Section)); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer os.Remove(o.Section)
 	section, err := openSection(o.Section)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	processes, err := start(o, w.Processes, t.Warm+t.Window+t.Cool+grace)
+	processes, err := start(o, w.Processes, t.stop+grace)
 	for _, p := range processes {
 		defer p.End()
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	from, to, err := watch(rc, processes, t)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	f, failure, err = gather(processes, t.Window)
-	if w.Shared && !c.Outside {
-		f["overlaps"] += float64(section.lost(int64(f["entered"])))
+	f, failure, err := gather(processes, t.to-t.from)
+	if err != nil {
+		return nil, err
+	}
+	if w.Shared && !c.Outside && w.Capacity == 1 {
+		f["overlaps"] += f["entered"] - float64(section.count.Load())
 	}
 	delete(f, "entered")
 	if ops := f["ops_per_s"]; ops > 0 {
 		sent, inScripts := to.PerSecond(from, c.Sends)
 		f["commands_per_op"], f["script_commands_per_op"], f["server_cpu_us_per_op"] = sent/ops, inScripts/ops, to.Cores(from)*1e6/ops
 	}
-	return f, failure, err
+	if failure != "" && !c.IsPeer() {
+		err = errors.New(failure)
+	}
+	return f, err
 }
 
 // start starts the processes and waits until they are ready.
@@ -140,16 +159,16 @@ func start(o order, n int, atMost time.Duration) (processes []*child.Child, err 
 
 // watch starts the callers and asks the server where the window begins and ends. It asks late
 // on a busy machine; rates are over the time in between, whatever it was.
-func watch(rc *redis.Client, processes []*child.Child, t Timing) (from, to counters.State, err error) {
+func watch(rc *redis.Client, processes []*child.Child, t times) (from, to counters.State, err error) {
 	begin := time.Now().Add(10 * time.Millisecond)
 	for _, p := range processes {
 		if err := p.Tell(begin); err != nil {
 			return from, to, err
 		}
 	}
-	time.Sleep(time.Until(begin.Add(t.Warm)))
+	time.Sleep(time.Until(begin.Add(t.from)))
 	from, err1 := counters.Read(context.Background(), rc)
-	time.Sleep(time.Until(begin.Add(t.Warm + t.Window)))
+	time.Sleep(time.Until(begin.Add(t.to)))
 	to, err2 := counters.Read(context.Background(), rc)
 	return from, to, errors.Join(err1, err2)
 }

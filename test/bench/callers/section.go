@@ -6,16 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
-
-	"github.com/holdfast-go/holdfast/test/bench/rivals"
 )
 
 // section is the critical section that a lock guards, in memory that all processes of a run
-// share. It finds two holders in two ways: each adds its weight, and all inside must not be
-// more than the capacity; and a holder that must be alone reads a counter when it enters and
-// writes it, one higher, when it leaves, so that two who were inside together lose one of
-// the two. The atomic operations keep the detector's own memory right; they do not help
-// the callers to exclude each other.
+// share. It finds too many holders in two ways: no more may be inside than the capacity; and where a
+// holder must be alone, it reads a counter when it enters and writes it, one higher, when it leaves,
+// so that two who were inside together lose one of the two. The atomic operations keep the
+// detector's own memory right; they do not help the callers to exclude each other.
 //
 // The last to leave also notes who it is and when it began to release, so that the next to
 // enter knows how long the name was on its way.
@@ -36,22 +33,17 @@ func openSection(path string) (*section, error) {
 }
 
 // enter returns what leave needs, and how many overlaps it saw: none or one.
-func (s *section) enter(p rivals.Part) (read, seen int64) {
-	if s.inside.Add(p.Weight) > p.Capacity {
+func (s *section) enter(capacity int64) (read, seen int64) {
+	if s.inside.Add(1) > capacity {
 		seen = 1
 	}
 	return s.count.Load(), seen
 }
 
-func (s *section) leave(p rivals.Part, read int64) {
-	if p.Alone() {
-		s.count.Store(read + 1)
-	}
-	s.inside.Add(-p.Weight)
+func (s *section) leave(read int64) {
+	s.count.Store(read + 1)
+	s.inside.Add(-1)
 }
-
-// lost is how many of the entries of those alone the counter does not know.
-func (s *section) lost(entered int64) int64 { return entered - s.count.Load() }
 
 func (s *section) releasing(me int64) {
 	s.by.Store(me)

@@ -4,7 +4,6 @@
 package callers
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -26,10 +25,8 @@ type Workload struct {
 	Twice     bool          // the window is twice as long: starvation shows late
 	Close     bool          // twice the rounds: contenders differ by less than rounds do
 	Guard     string        // the limit that -check divides by; empty: that of the client library
+	Capacity  int64         // how many may hold a name at once; 0 is 1
 	Who       []rivals.Contender
-
-	Capacity int64                  // of a name; 0 is 1, and then a holder is alone
-	Weight   func(caller int) int64 // of what it takes next; nil: 1
 }
 
 // For is the workload as a contender runs it.
@@ -39,15 +36,6 @@ func (w Workload) For(c rivals.Contender) Workload {
 	}
 	w.Processes, w.Callers, w.Names, w.Capacity = max(w.Processes, 1), max(w.Callers, 1), max(w.Names, 1), max(w.Capacity, 1)
 	return w
-}
-
-// part is what a caller asks for next.
-func (w Workload) part(caller int) rivals.Part {
-	p := rivals.Part{Weight: 1, Capacity: w.Capacity}
-	if w.Weight != nil {
-		p.Weight = w.Weight(caller)
-	}
-	return p
 }
 
 // Find returns a workload and one of its contenders.
@@ -109,29 +97,6 @@ var Workloads = []Workload{
 		Work: time.Millisecond, Capacity: rivals.SemaphoreSize, Guard: "limit",
 		Who: []rivals.Contender{rivals.HoldfastSemaphore, rivals.ZsetScript, rivals.LoopLimit},
 	},
-	{
-		Name: "F6", Says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one writer in ten", Processes: 4, Callers: 8,
-		Shared: true, Twice: true, Work: time.Millisecond, Capacity: rivals.ManyReaders, Weight: oneWriterInTen,
-		Who: []rivals.Contender{rivals.HoldfastRWMutex},
-	},
 	{Name: "F8", Says: "Once per minute, due each time, 1 caller", Who: []rivals.Contender{rivals.HoldfastOnce, rivals.SetNX}},
 	{Name: "F8n", Says: "Once per minute, never due, 1 caller", Who: []rivals.Contender{rivals.HoldfastNotDue, rivals.SetNXNotDue}},
-}
-
-func oneWriterInTen(int) int64 {
-	if rand.N(10) == 0 {
-		return rivals.ManyReaders
-	}
-	return 1
-}
-
-// Timing is how the time of a run is spent: first the callers run unmeasured, then comes the
-// window, then they run on so that its end is like its middle.
-type Timing struct{ Warm, Window, Cool time.Duration }
-
-func (t Timing) of(w Workload) Timing {
-	if w.Twice {
-		t.Window *= 2
-	}
-	return t
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,11 +97,15 @@ const holder = "AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|other"
 var released = []string{"released"}
 
 func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
-	const tokens = 64
-	now := time.Now().UnixMicro()
+	now, tokens := time.Now().UnixMicro(), int64(64)
 	switch {
 	case call.Script.Name == "unlock":
 		return released, nil
+	case call.Script.Name == "renew":
+		if tokens = 0; len(call.Args) > 1 {
+			tokens, _ = strconv.ParseInt(call.Args[1], 10, 64)
+		}
+		return []string{fmt.Sprintf("renewed %d %d 0 %d %d", s.token.Add(tokens)*min(tokens, 1), tokens, now/1e6, now%1e6)}, nil
 	case call.Script.Name != "lock":
 		log.Fatalf("the store has no answer to the script %s", call.Script.Name)
 	case !s.push:

@@ -14,19 +14,19 @@ import (
 // leases holds very many names, which must cost little while nothing happens but their
 // renewal.
 func leases(p *probe) {
-	ttl := p.duration(holdfast.DefaultTTL, time.Second)
+	ttl := p.duration(holdfast.DefaultTTL, 3*time.Second)
 	client := holdfast.New(p.store(), &holdfast.Options{TTL: ttl})
-	p.hold(p.size(100_000, 2000), 64, ttl, p.duration(time.Minute, 500*time.Millisecond), func(i int) *holdfast.Lease {
+	p.hold(p.size(100_000, 2000), 64, ttl, p.duration(time.Minute, ttl/2), func(i int) *holdfast.Lease {
 		return p.lock(client, fmt.Sprintf("lease:%06d", i))
 	})
 }
 
 // readers are callers that read one name at once, each with a lease of its own.
 func readers(p *probe) {
-	ttl := p.duration(holdfast.DefaultTTL, 3*time.Second)
+	ttl := holdfast.DefaultTTL
 	client := holdfast.New(p.store(), &holdfast.Options{TTL: ttl})
 	const n = 1000
-	p.hold(n, n, ttl, ttl, func(int) *holdfast.Lease { return must(client.RWMutex("read").RLock(p.ctx)) })
+	p.hold(n, n, ttl, p.duration(ttl, ttl/10), func(int) *holdfast.Lease { return must(client.RWMutex("read").RLock(p.ctx)) })
 }
 
 // hold locks n times, so many at once, and holds all of it for a time. It looks at the time left

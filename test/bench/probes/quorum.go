@@ -1,7 +1,6 @@
 package probes
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"time"
@@ -35,7 +34,6 @@ func quorums(p *probe) {
 	}
 	open, n, faulty := p.onQuorum, p.size(2000, 20), p.size(2000, 20)
 	if p.Who == "redsync" {
-		redis.SetLogger(quiet{})
 		open, faulty = redsyncOn, p.size(4, 0) // each takes up to ten seconds
 	}
 	one, other := open(servers)
@@ -79,11 +77,6 @@ func redsyncOn(servers []*redistest.Server) (one, other locker) {
 	}
 	return lock, lock
 }
-
-// quiet drops what go-redis says of servers that are meant to be down.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 func (p *probe) lockQuorum(when string, lock locker, n int) {
 	var locks, releases []float64

@@ -175,25 +175,17 @@ func (endless) Done() <-chan struct{}      { return nil }
 func (endless) Close()                     {}
 
 // deadWaiters is a caller that comes after very many who died while they waited. It must not wait
-// for them, and they must not keep Redis busy for long at a time.
+// for them.
 func deadWaiters(p *probe) {
 	const name = "dead"
 	n := p.size(10_000, 1200)
-	check(p.rc.ConfigSet(p.ctx, "slowlog-log-slower-than", "500").Err())
-	check(p.rc.ConfigSet(p.ctx, "slowlog-max-len", "4096").Err())
 	holder := p.lock(p.client("holder"), name)
 	p.join(name, n) // nobody listens for their ids
 	alive := p.wait(p.client("alive"), name, n+1)
-	check(p.rc.Do(p.ctx, "SLOWLOG", "RESET").Err())
 	began := time.Now()
 	check(holder.Release())
 	p.figures["dead waiters"] = float64(n)
 	p.figures["the living waiter served after the release, ms"] = millis((<-alive).at.Sub(began))
-	var longest time.Duration
-	for _, entry := range must(p.rc.SlowLogGet(p.ctx, 4096).Result()) {
-		longest = max(longest, entry.Duration)
-	}
-	p.figures["longest command, ms"] = millis(longest)
 }
 
 // rawCall is a script of the protocol, sent without a Client; see docs/protocol.md.

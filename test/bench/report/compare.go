@@ -97,12 +97,8 @@ func (r *Report) guarded(row *Row, figure, of string) spread {
 	return row.over(figure, limit, of)
 }
 
-// Before and Again are added to the names of the rows of an earlier commit, which is measured twice:
-// its ratio to itself shows how far to trust the other.
-const (
-	Before = "@before"
-	Again  = "@again"
-)
+// Before is added to the names of the rows of an earlier commit.
+const Before = "@before"
 
 // CompareBefore compares the rows of this tree with those of an earlier commit in the same run. It
 // fails if a median got worse by more than so many percent; 0: never.
@@ -110,17 +106,17 @@ func (r *Report) CompareBefore(percent float64, out io.Writer) error {
 	table := newChanges(out)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		before, again := r.row(row.Workload, row.Who+Before), r.row(row.Workload, row.Who+Again)
+		before := r.row(row.Workload, row.Who+Before)
 		for _, c := range compared {
-			if before == nil || again == nil || before.Figures[c.name] == 0 {
+			if before == nil || before.Figures[c.name] == 0 {
 				continue
 			}
-			changed, noise := row.over(c.name, before, c.name), again.over(c.name, before, c.name)
+			changed := row.over(c.name, before, c.name)
 			worse := changed.mid - 1
 			if !c.less {
 				worse = 1/changed.mid - 1
 			}
-			more := fmt.Sprintf("ratio %.3f ± %.3f, of before to itself %.3f ± %.3f", changed.mid, changed.err, noise.mid, noise.err)
+			more := fmt.Sprintf("ratio %.3f ± %.3f", changed.mid, changed.err)
 			table.add(row, c.name, before.Figures[c.name], row.Figures[c.name], worse, more, percent > 0 && 100*worse > percent)
 		}
 	}

@@ -35,7 +35,6 @@ type Row struct {
 	Measured string          `json:"measured"`
 	Settings string          `json:"settings,omitempty"` // of the contender
 	Figures  Figures         `json:"figures"`            // see Merge
-	Failure  string          `json:"failure,omitempty"`  // the first call that failed
 	Each     map[int]Figures `json:"each,omitempty"`     // by round
 }
 

@@ -38,17 +38,11 @@ type Setup struct {
 // goroutine.
 type Maker func(caller int, name string) (Mutex, error)
 
-// Mutex is locked and unlocked in turn. Lock waits until it holds its part or ctx ends.
+// Mutex is locked and unlocked in turn. Lock waits until it holds or ctx ends.
 type Mutex interface {
-	Lock(ctx context.Context, p Part) error
+	Lock(ctx context.Context) error
 	Unlock() error
 }
-
-// Part is what one holder takes of what a name has.
-type Part struct{ Weight, Capacity int64 }
-
-// Alone reports whether nobody else may be inside.
-func (p Part) Alone() bool { return p.Weight == p.Capacity }
 
 // IsOurs reports whether it is holdfast.
 func (c Contender) IsOurs() bool { return strings.HasPrefix(c.Name, "holdfast") }
@@ -62,7 +56,7 @@ type funcs struct {
 	unlock func() error
 }
 
-func (f funcs) Lock(ctx context.Context, _ Part) error { return f.lock(ctx) }
+func (f funcs) Lock(ctx context.Context) error { return f.lock(ctx) }
 
 func (f funcs) Unlock() error {
 	if f.unlock == nil {

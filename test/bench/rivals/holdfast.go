@@ -30,17 +30,12 @@ var (
 var (
 	HoldfastElection  = kind("Election.Campaign, which also announces the term, and Release.", election)
 	HoldfastSemaphore = kind("Semaphore.Acquire, with a queue and tokens.", semaphore)
-	HoldfastRWMutex   = kind("RWMutex.Lock and RLock.", rwMutex)
 	HoldfastOnce      = kind("Client.Once of an empty function. It also records process, time and result.", onceDue)
 	HoldfastNotDue    = kind("Client.Once. Its error has process, time and result of the last run.", onceNotDue)
 )
 
-// SemaphoreSize is the capacity of the semaphores, and ManyReaders that of a reader-writer
-// lock, of which a writer takes all.
-const (
-	SemaphoreSize = 4
-	ManyReaders   = 1 << 30
-)
+// SemaphoreSize is the capacity of the semaphores.
+const SemaphoreSize = 4
 
 func rueidisStore(addr string) (driver.Store, error) {
 	rc, err := newRueidis(addr)
@@ -58,7 +53,7 @@ func goRedisStore(options redis.Options) func(addr string) (driver.Store, error)
 }
 
 // take locks once. It returns nil if there is nothing to release.
-type take func(ctx context.Context, p Part) (lease, error)
+type take func(ctx context.Context) (lease, error)
 
 type lease interface{ Release() error }
 
@@ -68,8 +63,8 @@ type leased struct {
 	lease lease
 }
 
-func (m *leased) Lock(ctx context.Context, p Part) (err error) {
-	m.lease, err = m.take(ctx, p)
+func (m *leased) Lock(ctx context.Context) (err error) {
+	m.lease, err = m.take(ctx)
 	return err
 }
 
@@ -97,7 +92,7 @@ func kind(settings string, of func(*holdfast.Client, string) take) Contender {
 
 func mutex(client *holdfast.Client, name string) take {
 	m := client.Mutex(name)
-	return func(ctx context.Context, _ Part) (lease, error) {
+	return func(ctx context.Context) (lease, error) {
 		l, err := m.Lock(ctx)
 		if err == nil {
 			l.Token()
@@ -110,22 +105,12 @@ const candidateValue = "10.0.0.7:8080"
 
 func election(client *holdfast.Client, name string) take {
 	e := client.Election(name)
-	return func(ctx context.Context, _ Part) (lease, error) { return e.Campaign(ctx, candidateValue) }
+	return func(ctx context.Context) (lease, error) { return e.Campaign(ctx, candidateValue) }
 }
 
 func semaphore(client *holdfast.Client, name string) take {
 	s := client.Semaphore(name, SemaphoreSize)
-	return func(ctx context.Context, p Part) (lease, error) { return s.Acquire(ctx, int(p.Weight)) }
-}
-
-func rwMutex(client *holdfast.Client, name string) take {
-	m := client.RWMutex(name)
-	return func(ctx context.Context, p Part) (lease, error) {
-		if p.Alone() {
-			return m.Lock(ctx)
-		}
-		return m.RLock(ctx)
-	}
+	return func(ctx context.Context) (lease, error) { return s.Acquire(ctx, 1) }
 }
 
 // onceEvery is longer than a run.
@@ -137,12 +122,12 @@ func once(ctx context.Context, client *holdfast.Client, name string) error {
 
 func onceDue(client *holdfast.Client, name string) take {
 	fresh := names(name)
-	return func(ctx context.Context, _ Part) (lease, error) { return nil, once(ctx, client, fresh()) }
+	return func(ctx context.Context) (lease, error) { return nil, once(ctx, client, fresh()) }
 }
 
 func onceNotDue(client *holdfast.Client, name string) take {
 	first := true
-	return func(ctx context.Context, _ Part) (lease, error) {
+	return func(ctx context.Context) (lease, error) {
 		err := once(ctx, client, name)
 		if first && err == nil || errors.Is(err, holdfast.ErrNotDue) {
 			first = false
