@@ -32,9 +32,9 @@ func TestMain(m *testing.M) {
 	nobody := rivals.Contender{Name: "nobody", Open: func(rivals.Setup) (rivals.Maker, error) {
 		return func(int, string) (rivals.Mutex, error) { return idle{}, nil }, nil
 	}}
-	real := slices.Clone(callers.Workloads)
+	all := slices.Clone(callers.Workloads)
 	for i := range callers.Workloads {
-		callers.Workloads[i].Who = append(slices.Clone(real[i].Who), nobody)
+		callers.Workloads[i].Who = append(slices.Clone(all[i].Who), nobody)
 	}
 	if isChild, err := bench.Child(); isChild {
 		if err != nil {

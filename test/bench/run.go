@@ -190,7 +190,7 @@ func (r *runner) build() error {
 root=$(git rev-parse --show-toplevel)
 mkdir "$2/tree" && git -C "$root" archive "$1" | tar -x -C "$2/tree"
 rm -rf "$2/tree/test" && cp -R "$root/test" "$root/go.work" "$root/go.work.sum" "$2/tree" && cd "$2/tree"
-go build -trimpath -buildvcs=false -o "$2/before" ./test/bench/cmd`
+go build -buildvcs=false -o "$2/before" ./test/bench/cmd`
 	cmd := exec.Command("sh", "-c", script, "sh", r.before, r.dir)
 	cmd.Stderr = r.talk
 	r.programs[report.Before] = filepath.Join(r.dir, "before")
