@@ -1,9 +1,9 @@
 // Package bench measures holdfast beside other lock libraries of Go, in turn, in one run, on a
 // redis-server that it starts itself.
 //
-// Below it, rivals has the contenders, callers has the workloads and measures callers in a loop, probes
-// measures all else, and report compares, prints and keeps what was found. To add a library, add a
-// contender to rivals and to a workload. The program is cmd:
+// Package rivals has the contenders. Package callers has the workloads, and measures callers in a loop.
+// Package probes measures all else. Package report compares, prints and keeps the figures. To add a
+// library, add a contender to rivals and to a workload. The program is cmd:
 //
 //	make bench                                        # all tables, a quarter of an hour
 //	make bench-quick                                  # that all runs; the figures mean little
@@ -11,9 +11,9 @@
 //	go run ./test/bench/cmd -run '^F' -save           # keep these; other figures stay
 //	go run ./test/bench/cmd -before HEAD~1 -run '^C'  # what a change costs
 //
-// In each round every workload is given to all contenders one after the other, in another order in
-// each round, so that a machine that gets slower for a while does so for all of them. The median of
-// the rounds counts; a ratio is taken within each round first.
+// Each round gives every workload to all contenders, one after the other, in another order. So a
+// machine that gets slower for a while does so for all of them. The median of the rounds counts. A
+// ratio is taken within each round first.
 package bench
 
 import (

@@ -9,9 +9,9 @@ import (
 )
 
 // section is the critical section that a lock guards, in memory that all processes of a run
-// share. It finds too many holders in two ways: no more may be inside than the capacity; and where a
-// holder must be alone, it reads a counter when it enters and writes it, one higher, when it leaves,
-// so that two who were inside together lose one of the two. The atomic operations keep the
+// share. It finds too many holders in two ways. No more may be inside than the capacity. And a holder
+// reads a counter when it enters, and writes it, one higher, when it leaves: two who were inside
+// together lose one of the two. The second way works only where a holder must be alone. The atomic operations keep the
 // detector's own memory right; they do not help the callers to exclude each other.
 //
 // The last to leave also notes who it is and when it began to release, so that the next to

@@ -1,6 +1,6 @@
 // Package callers measures callers in a loop: lock, work, release, again. One run is one
-// contender in one workload, in processes of its own, so that nothing which one contender
-// left behind (connections, goroutines, garbage) weighs on the next.
+// contender in one workload. It has processes of its own, so that nothing which one contender
+// left behind weighs on the next.
 package callers
 
 import (
