@@ -116,7 +116,7 @@ bench-quorum: ## a quorum of five beside redsync on the same servers, with fault
 
 bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
 	@scripts/need redis-server
-	go run ./test/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
+	go run ./test/bench/cmd -check -who '^(holdfast|limit)' -run '^(B[1-7]c?|F[1-38]n?)$$' $(BENCH)
 
 bench-compare: ## how much slower the client itself is than at REV, to a percent or two; minutes
 	@scripts/need redis-server

@@ -144,21 +144,14 @@ func (r *runner) rows() (all []report.Row) {
 // round gives a workload to all who take part, in an order that the round draws. What fails is tried
 // once more, and costs its row and not the figures of others.
 func (r *runner) round(t task, round int, rows map[string]*report.Row) {
-	type part struct {
-		rivals.Contender
-		version string
-	}
-	var parts []part
-	for _, c := range t.who {
-		for _, version := range slices.Sorted(maps.Keys(r.programs)) {
-			if r.who.MatchString(c.Name) && (r.before == "" || c.IsOurs()) {
-				parts = append(parts, part{c, version})
-			}
-		}
-	}
+	versions := slices.Sorted(maps.Keys(r.programs))
 	random := rand.New(rand.NewPCG(uint64(round), 0)) // the same in each run
-	for _, i := range random.Perm(len(parts)) {
-		c, who, program := parts[i].Contender, parts[i].Name+parts[i].version, r.programs[parts[i].version]
+	for _, i := range random.Perm(len(t.who) * len(versions)) {
+		c, version := t.who[i/len(versions)], versions[i%len(versions)]
+		who, program := c.Name+version, r.programs[version]
+		if !r.who.MatchString(c.Name) || r.before != "" && !c.IsOurs() {
+			continue
+		}
 		f, err := t.do(c.Name, program, round)
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: once more: %s, %s: %v\n", t.name, who, err)

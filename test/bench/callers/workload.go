@@ -24,7 +24,7 @@ type Workload struct {
 	Handover  bool          // also measure from a release to the grant in another process
 	Twice     bool          // the window is twice as long: starvation shows late
 	Close     bool          // twice the rounds: contenders differ by less than rounds do
-	Guard     string        // the limit that -check divides by; empty: that of the client library
+	Limit     string        // that -check divides by; empty: that of the client library
 	Capacity  int64         // how many may hold a name at once; 0 is 1
 	Who       []rivals.Contender
 }
@@ -70,23 +70,23 @@ var Workloads = []Workload{
 		}, rivals.SetLimits, rivals.FloorLimits),
 	},
 	{Name: "B2", Says: "own names, 512 callers", Callers: 512, Close: true, Who: and(minimal...)},
-	{Name: "B3", Says: "one name, 1 process of 64 callers", Callers: 64, Shared: true, Guard: "limit", Who: and(rivals.LoopLimit)},
+	{Name: "B3", Says: "one name, 1 process of 64 callers", Callers: 64, Shared: true, Limit: "limit", Who: and(rivals.LoopLimit)},
 	{
 		Name: "B4", Says: "one name, 8 processes of 8 callers", Processes: 8, Callers: 8, Shared: true, Twice: true,
-		Guard: "limit-ping-rueidis", Who: and(rivals.LoopLimit, rivals.PingLimit, rivals.QueueLimit),
+		Limit: "limit-ping-rueidis", Who: and(rivals.LoopLimit, rivals.PingLimit, rivals.QueueLimit),
 	},
 	{
 		Name: "B5", Says: "one name, 8 processes of 8 callers, 1 ms of work", Processes: 8, Callers: 8, Shared: true, Twice: true, Close: true,
-		Work: time.Millisecond, Guard: "limit", Who: and(rivals.LoopLimit),
+		Work: time.Millisecond, Limit: "limit", Who: and(rivals.LoopLimit),
 	},
 	{
 		Name: "B6", Says: "one name, 8 processes of 1 caller", Processes: 8, Shared: true, Twice: true, Handover: true,
-		Guard: "limit-ping-idle", Who: and(rivals.QueueLimit, rivals.PingLimit, rivals.PingIdleLimit),
+		Limit: "limit-ping-idle", Who: and(rivals.QueueLimit, rivals.PingLimit, rivals.PingIdleLimit),
 	},
-	{Name: "B7", Says: "one name in a loop, 1 caller, holdfast with Linger", Shared: true, Linger: time.Second, Guard: "limit", Who: and(rivals.LoopLimit)},
+	{Name: "B7", Says: "one name in a loop, 1 caller, holdfast with Linger", Shared: true, Linger: time.Second, Limit: "limit", Who: and(rivals.LoopLimit)},
 	{
 		Name: "F1", Says: "one election, 4 processes of 1 candidate", Processes: 4, Shared: true, Twice: true, Handover: true,
-		Guard: "limit-ping-idle", Who: []rivals.Contender{rivals.HoldfastElection, rivals.PingIdleLimit},
+		Limit: "limit-ping-idle", Who: []rivals.Contender{rivals.HoldfastElection, rivals.PingIdleLimit},
 	},
 	{
 		Name: "F2", Says: "own semaphores of 4 permits, 1 caller", Names: 512, Capacity: rivals.SemaphoreSize,
@@ -94,7 +94,7 @@ var Workloads = []Workload{
 	},
 	{
 		Name: "F3", Says: "one semaphore of 4 permits, 4 processes of 16 callers, 1 ms of work", Processes: 4, Callers: 16, Shared: true, Twice: true,
-		Work: time.Millisecond, Capacity: rivals.SemaphoreSize, Guard: "limit",
+		Work: time.Millisecond, Capacity: rivals.SemaphoreSize, Limit: "limit",
 		Who: []rivals.Contender{rivals.HoldfastSemaphore, rivals.ZsetScript, rivals.LoopLimit},
 	},
 	{Name: "F8", Says: "Once per minute, due each time, 1 caller", Who: []rivals.Contender{rivals.HoldfastOnce, rivals.SetNX}},

@@ -94,13 +94,11 @@ func newStore(push bool) *store { return &store{push: push, grants: make(chan st
 // holder has the names while clients wait for them.
 const holder = "AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|other"
 
-var released = []string{"released"}
-
 func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	now, tokens := time.Now().UnixMicro(), int64(64)
 	switch {
 	case call.Script.Name == "unlock":
-		return released, nil
+		return []string{"released"}, nil
 	case call.Script.Name == "renew":
 		if tokens = 0; len(call.Args) > 1 {
 			tokens, _ = strconv.ParseInt(call.Args[1], 10, 64)

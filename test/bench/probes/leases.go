@@ -16,7 +16,7 @@ import (
 func leases(p *probe) {
 	ttl := p.duration(holdfast.DefaultTTL, 3*time.Second)
 	client := holdfast.New(p.store(), &holdfast.Options{TTL: ttl})
-	p.hold(p.size(100_000, 2000), 64, ttl, p.duration(time.Minute, ttl/2), func(i int) *holdfast.Lease {
+	p.hold(p.size(100_000, 2000), 64, p.duration(time.Minute, ttl/2), func(i int) *holdfast.Lease {
 		return p.lock(client, fmt.Sprintf("lease:%06d", i))
 	})
 }
@@ -26,12 +26,11 @@ func readers(p *probe) {
 	ttl := holdfast.DefaultTTL
 	client := holdfast.New(p.store(), &holdfast.Options{TTL: ttl})
 	const n = 1000
-	p.hold(n, n, ttl, p.duration(ttl, ttl/10), func(int) *holdfast.Lease { return must(client.RWMutex("read").RLock(p.ctx)) })
+	p.hold(n, n, p.duration(ttl, ttl/10), func(int) *holdfast.Lease { return must(client.RWMutex("read").RLock(p.ctx)) })
 }
 
-// hold locks n times, so many at once, and holds all of it for a time. It looks at the time left
-// of every lease about once between two renewals.
-func (p *probe) hold(n, atOnce int, ttl, hold time.Duration, lock func(i int) *holdfast.Lease) {
+// hold locks n times, so many at once, and holds all of it for a time. No lease may be lost.
+func (p *probe) hold(n, atOnce int, hold time.Duration, lock func(i int) *holdfast.Lease) {
 	check(lock(0).Release()) // connects
 	before, goroutines, all := heap(), runtime.NumGoroutine(), make([]*holdfast.Lease, n)
 	began := time.Now()
@@ -39,20 +38,13 @@ func (p *probe) hold(n, atOnce int, ttl, hold time.Duration, lock func(i int) *h
 	p.figures["time to lock all, ms"] = millis(time.Since(began))
 	locked := heap() - before
 
-	const parts = 100
-	from, cpu, least := p.counters(), host.UsedCPU(), ttl
+	from, cpu := p.counters(), host.UsedCPU()
 	began = time.Now()
-	for i := 0; time.Since(began) < hold; i++ {
-		for k := i % parts; k < n; k += parts {
-			least = min(least, all[k].Remaining())
-		}
-		time.Sleep(time.Until(began.Add(time.Duration(i+1) * ttl / 3 / parts)))
-	}
+	time.Sleep(hold)
 	to := p.counters()
 	p.figures["processor time of the process, cores"] = (host.UsedCPU() - cpu).Seconds() / time.Since(began).Seconds()
 	p.figures["processor time of Redis, cores"] = to.Cores(from)
 	p.figures["a renewal in Redis, µs"] = to.PerScript(from)
-	p.figures["least remaining time, ttl"] = least.Seconds() / ttl.Seconds()
 	for _, lease := range all {
 		if err := lease.Err(); err != nil {
 			log.Fatal("a lease is lost: ", err)

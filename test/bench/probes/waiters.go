@@ -6,6 +6,7 @@ import (
 	"log"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -42,9 +43,9 @@ type crowd struct {
 	*probe
 	holder *holdfast.Lease
 	calls  sync.WaitGroup
+	inside atomic.Int64
 
 	mu     sync.Mutex
-	inside bool     // guarded by mu
 	served []served // guarded by mu
 }
 
@@ -109,16 +110,13 @@ func (c *crowd) wait(client *holdfast.Client, number int) {
 	c.calls.Go(func() {
 		lease := c.lock(client, crowded)
 		at := time.Now()
-		c.mu.Lock()
-		if c.inside {
+		if c.inside.Add(1) > 1 {
 			log.Fatal("two waiters hold at once")
 		}
-		c.inside = true
+		c.mu.Lock()
 		c.served = append(c.served, served{lease, fmt.Sprint("client", number), at})
 		c.mu.Unlock()
-		c.mu.Lock()
-		c.inside = false
-		c.mu.Unlock()
+		c.inside.Add(-1)
 		check(lease.Release())
 	})
 }

@@ -15,14 +15,14 @@ var compared = []struct {
 	name      string
 	of        string  // the figure of the limit that Check divides by; empty: none
 	less      bool    // less is better
-	tolerance float64 // two runs of the same code differ by so much on a machine of two noisy cores
+	tolerance float64 // two runs of the same code differ by so much on a machine of two noisy cores; 0: Check ignores it
 }{
 	{ops, ops, false, 0.30},
 	{"p50_us", "p50_us", true, 0.40},
 	{"handover_p50_us", "p50_us", true, 0.40},
 	{"commands_per_op", "", true, 0.05},
-	{lastServed, "", true, 0.50},
-	{"processor time per operation, ns", "", true, 0.30},
+	{lastServed, "", true, 0},
+	{"processor time per operation, ns", "", true, 0},
 	{"allocations per operation", "", true, 0.05},
 }
 
@@ -70,8 +70,8 @@ func (r *Report) Check(earlier *Report, out io.Writer) error {
 			continue
 		}
 		for _, c := range compared {
-			a, b := earlier.guarded(then, c.name, c.of), r.guarded(row, c.name, c.of)
-			if a.mid < 0.01 || b.mid == 0 { // turns in the process need nearly no commands at all
+			a, b := earlier.besideLimit(then, c.name, c.of), r.besideLimit(row, c.name, c.of)
+			if c.tolerance == 0 || a.mid < 0.01 || b.mid == 0 { // turns in the process need nearly no commands at all
 				continue
 			}
 			worse, reached := a.mid/b.mid-1, b.most >= a.mid
@@ -84,13 +84,13 @@ func (r *Report) Check(earlier *Report, out io.Writer) error {
 	return table.end()
 }
 
-// guarded is a figure over the rounds, divided by that of the limit of the workload if of is given.
-func (r *Report) guarded(row *Row, figure, of string) spread {
+// besideLimit is a figure over the rounds, divided by that of the limit of the workload if of is given.
+func (r *Report) besideLimit(row *Row, figure, of string) spread {
 	if of == "" {
 		return spreadOf(row.values(figure))
 	}
 	w, c, _ := callers.Find(row.Workload, row.Who)
-	limit := r.row(row.Workload, cmp.Or(w.Guard, "limit-"+c.Library))
+	limit := r.row(row.Workload, cmp.Or(w.Limit, "limit-"+c.Library))
 	if limit == nil {
 		return spread{}
 	}

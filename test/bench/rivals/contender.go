@@ -77,16 +77,6 @@ const PollText = "16 to 32 ms"
 
 func pollDelay() time.Duration { return 16*time.Millisecond + rand.N(16*time.Millisecond) }
 
-// pollAgain waits for the next try.
-func pollAgain(ctx context.Context) error {
-	select {
-	case <-time.After(pollDelay()):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func newRueidis(addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
 }

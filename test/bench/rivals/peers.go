@@ -129,8 +129,10 @@ var ZsetScript = Contender{
 					if n == 1 || err != nil {
 						return err
 					}
-					if err := pollAgain(ctx); err != nil {
-						return err
+					select {
+					case <-time.After(pollDelay()):
+					case <-ctx.Done():
+						return ctx.Err()
 					}
 				}
 			},
