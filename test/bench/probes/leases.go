@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -45,12 +46,10 @@ func (p *probe) hold(n, atOnce int, hold time.Duration, lock func(i int) *holdfa
 	p.figures["processor time of the process, cores"] = (host.UsedCPU() - cpu).Seconds() / time.Since(began).Seconds()
 	p.figures["processor time of Redis, cores"] = to.Cores(from)
 	p.figures["a renewal in Redis, µs"] = to.PerScript(from)
-	for _, lease := range all {
-		if err := lease.Err(); err != nil {
-			log.Fatal("a lease is lost: ", err)
-		}
+	lost := slices.DeleteFunc(slices.Clone(all), func(l *holdfast.Lease) bool { return l.Err() == nil })
+	if len(lost) > 0 {
+		log.Fatalf("%d of %d leases are lost, the first by: %v", len(lost), n, lost[0].Err())
 	}
-	p.figures["leases"] = float64(n)
 	p.figures["heap per lease, B"] = max(locked, heap()-before) / float64(n)
 	p.figures["goroutines for all"] = float64(runtime.NumGoroutine() - goroutines)
 }
