@@ -113,7 +113,7 @@ func (r *runner) conditions(args []string) string {
 		}
 	}
 	if r.rounds < fullRounds || r.window < fullWindow {
-		text += ". **A short run: its figures are rough.**"
+		text += ". **A short run: its figures are rough**"
 	}
 	return strings.TrimSpace(text + ". " + r.note)
 }

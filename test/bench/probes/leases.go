@@ -37,7 +37,7 @@ func (p *probe) hold(n, atOnce int, hold time.Duration, lock func(i int) *holdfa
 	began := time.Now()
 	inParallel(n, atOnce, func(i int) { all[i] = lock(i) })
 	p.figures["time to lock all, ms"] = millis(time.Since(began))
-	locked := heap() - before
+	p.figures["heap per lease, B"] = (heap() - before) / float64(n)
 
 	from, cpu := p.counters(), host.UsedCPU()
 	began = time.Now()
@@ -50,7 +50,6 @@ func (p *probe) hold(n, atOnce int, hold time.Duration, lock func(i int) *holdfa
 	if len(lost) > 0 {
 		log.Fatalf("%d of %d leases are lost, the first by: %v", len(lost), n, lost[0].Err())
 	}
-	p.figures["heap per lease, B"] = max(locked, heap()-before) / float64(n)
 	p.figures["goroutines for all"] = float64(runtime.NumGoroutine() - goroutines)
 }
 
