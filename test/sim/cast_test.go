@@ -15,19 +15,19 @@ import (
 )
 
 var (
-	seeds    = flag.Uint64("sim.seeds", someSeeds, "how many stories to play in all; each test plays those of its cast")
+	seeds    = flag.Uint64("sim.seeds", someSeeds, "how many random runs to play in all; each test plays those of its cast")
 	first    = flag.Uint64("sim.first", 0, "the first of them")
-	all      = flag.Bool("sim.all", false, "TestStories plays those of every cast")
-	seed     = flag.Int64("sim.seed", -1, "TestStories plays only this story, and prints its history")
-	keep     = flag.String("sim.keep", "", "of that story only these items, with commas between; empty: all")
-	failures = flag.Int("sim.failures", 1, "how many stories may fail before a test stops")
-	tries    = flag.Int("sim.shrink", 200, "how many smaller stories to try when one fails")
-	cover    = flag.Bool("sim.cover", true, "TestCoverage plays all and fails for what no story reached")
+	all      = flag.Bool("sim.all", false, "TestRandomRuns plays those of every cast")
+	seed     = flag.Int64("sim.seed", -1, "TestRandomRuns plays only this run, and prints its history")
+	keep     = flag.String("sim.keep", "", "of that run only these items, with commas between; empty: all")
+	failures = flag.Int("sim.failures", 1, "how many runs may fail before a test stops")
+	tries    = flag.Int("sim.shrink", 200, "how many smaller runs to try when one fails")
+	cover    = flag.Bool("sim.cover", true, "TestCoverage plays all and fails for what no run reached")
 	summary  = flag.String("sim.json", "", "write what was counted to this `file`")
 	mark     = flag.String("sim.mark", "", "write each seed to this `file` before it is played")
 )
 
-// outcome is what a story came to.
+// outcome is what a run came to.
 type outcome struct {
 	broken   []string
 	happened []string
@@ -36,7 +36,7 @@ type outcome struct {
 	log      *sim.Log
 }
 
-// cast is a sort of story. Of 100 seeds so many are its.
+// cast is a sort of random run. Of 100 seeds so many are its.
 type cast struct {
 	name, test string
 	of100      uint64
@@ -44,26 +44,26 @@ type cast struct {
 }
 
 var casts = []cast{
-	{"mutex", "TestStories", 36, ofStory(sim.NewStory)},
-	{"shared", "TestSharedStories", 12, ofStory(sim.NewSharedStory)},
-	{"several", "TestMultiStories", 10, ofStory(func(seed uint64, plan *sim.Plan) *sim.Story {
-		s := sim.NewStory(seed, plan)
+	{"mutex", "TestRandomRuns", 36, ofRun(sim.NewRun)},
+	{"shared", "TestSharedRandomRuns", 12, ofRun(sim.NewSharedRun)},
+	{"several", "TestMultiRandomRuns", 10, ofRun(func(seed uint64, plan *sim.Plan) *sim.Run {
+		s := sim.NewRun(seed, plan)
 		s.Several()
 		return s
 	})},
-	{"orders", "TestOrderStories", 15, ofStory(func(seed uint64, plan *sim.Plan) *sim.Story {
-		s := sim.NewStory(seed, plan)
+	{"orders", "TestOrderRandomRuns", 15, ofRun(func(seed uint64, plan *sim.Plan) *sim.Run {
+		s := sim.NewRun(seed, plan)
 		s.Order()
 		return s
 	})},
-	{"mixed", "TestMixedStories", 26, ofStory(sim.NewMixedStory)},
-	{"quorum", "TestQuorumStories", 1, quorumStory},
+	{"mixed", "TestMixedRandomRuns", 26, ofRun(sim.NewMixedRun)},
+	{"quorum", "TestQuorumRandomRuns", 1, quorumRun},
 }
 
-func ofStory(write func(uint64, *sim.Plan) *sim.Story) func(*testing.T, uint64, *sim.Plan) outcome {
+func ofRun(write func(uint64, *sim.Plan) *sim.Run) func(*testing.T, uint64, *sim.Plan) outcome {
 	return func(_ *testing.T, seed uint64, plan *sim.Plan) outcome {
 		s := write(seed, plan)
-		broken := s.Run()
+		broken := s.Play()
 		s.Close()
 		return outcome{broken, plan.Happened(), s.History(5000), s.Tally, &s.Log}
 	}
@@ -82,7 +82,7 @@ func castOf(seed uint64) cast {
 	panic("the shares do not add up to 100")
 }
 
-// total is what all stories of this run counted, played how many of each cast.
+// total is what all runs of this test counted, played how many of each cast.
 var (
 	total  = &sim.Tally{}
 	played = map[string]int{}
@@ -94,7 +94,7 @@ func TestMain(m *testing.M) {
 		*seeds = min(*seeds, 40)
 	}
 	code := m.Run()
-	if testing.Verbose() && total.Stories > 0 {
+	if testing.Verbose() && total.Runs > 0 {
 		fmt.Print(total)
 	}
 	if *summary != "" {
@@ -110,9 +110,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// stories plays those of a cast. One thread runs them, so that a seed repeats its
-// story to the letter.
-func stories(t *testing.T, name string) {
+// randomRuns plays those of a cast. One thread runs them, so that a seed repeats its
+// run to the letter.
+func randomRuns(t *testing.T, name string) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if *seed >= 0 {
@@ -143,7 +143,7 @@ func stories(t *testing.T, name string) {
 	}
 }
 
-// again plays one story, and prints all of it.
+// again plays one run, and prints all of it.
 func again(t *testing.T, n uint64) {
 	t.Helper()
 	var kept []string
@@ -158,35 +158,35 @@ func again(t *testing.T, n uint64) {
 	}
 }
 
-// perform plays the story of a seed, of the items of keep only, if it is not nil.
-// oneThread lets one run the stories, so that a seed repeats its story.
+// oneThread leaves one thread, so that a seed repeats its run.
 func oneThread(t *testing.T) {
 	t.Helper()
 	was := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
 }
 
+// perform plays the run of a seed, of the items of keep only, if it is not nil.
 func perform(t *testing.T, c cast, seed uint64, keep []string) (out outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { out = c.play(t, seed, sim.NewPlan(keep)) })
 	return out
 }
 
-// tell prints a story that failed, as short as can be found.
+// tell prints a run that failed, as short as can be found.
 func tell(t *testing.T, c cast, n uint64, out outcome) {
 	t.Helper()
-	const rerun = "go test ./test/sim -run '^TestStories$' -count 1 -v -args -sim.seed %d"
+	const rerun = "go test ./test/sim -run '^TestRandomRuns$' -count 1 -v -args -sim.seed %d"
 	short := shrunk(t, c, n, out, *tries)
 	lines := strings.SplitAfter(short.history, "\n")
-	t.Logf("the shortest story found, %d of %d items, %d lines:\n%s", len(short.happened), len(out.happened), len(lines)-1,
+	t.Logf("the shortest run found, %d of %d items, %d lines:\n%s", len(short.happened), len(out.happened), len(lines)-1,
 		strings.Join(lines[max(0, len(lines)-150):], ""))
 	for _, b := range out.broken[:min(len(out.broken), 8)] {
 		t.Error(b)
 	}
-	t.Errorf("story %d (%s); to see it again, without -race:\n"+rerun+"\nand the short one:\n"+rerun+" -sim.keep '%s'", n, c.name, n, n, strings.Join(short.happened, ","))
+	t.Errorf("run %d (%s); to see it again, without -race:\n"+rerun+"\nand the short one:\n"+rerun+" -sim.keep '%s'", n, c.name, n, n, strings.Join(short.happened, ","))
 }
 
-// shrunk plays smaller stories, which break the same promise, for 15 s at most.
+// shrunk plays smaller runs, which break the same promise, for 15 s at most.
 func shrunk(t *testing.T, c cast, n uint64, out outcome, tries int) outcome {
 	t.Helper()
 	best, until := out, time.Now().Add(15*time.Second)

@@ -13,12 +13,12 @@ import (
 )
 
 var (
-	digests = flag.String("sim.digest", "", "TestDigest adds a line with each story's seed and hash to this `file`")
-	plays   = flag.Int("sim.plays", 1, "how often it plays each story; it writes each hash that it met")
-	traced  = flag.String("sim.trace", "", "TestDigest writes what happened in the story -sim.first to this `file`")
+	digests = flag.String("sim.digest", "", "TestDigest adds a line with each run's seed and hash to this `file`")
+	plays   = flag.Int("sim.plays", 1, "how often it plays each run; it writes each hash that it met")
+	traced  = flag.String("sim.trace", "", "TestDigest writes what happened in the run -sim.first to this `file`")
 )
 
-// TestDigest is what simulate -digest runs. Without its flags it plays one story of
+// TestDigest is what simulate -digest runs. Without its flags it plays one run of
 // each cast and looks whether names.txt knows all names that are met.
 func TestDigest(t *testing.T) {
 	if testing.Short() {

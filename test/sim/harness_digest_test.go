@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Log is what happened in one story: a digest is its hash. Its zero value is empty.
+// Log is what happened in one run: a digest is its hash. Its zero value is empty.
 // Methods may be called side by side. Names that a rename may change are translated
 // back, see harness_names_test.go. Random ids are numbered in the order in which they
 // appear. Lines of one instant have no order and are sorted.

@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// NewMixedStory is a story in which every primitive takes part, each at names
+// NewMixedRun is a run in which every primitive takes part, each at names
 // that may be used so.
-func NewMixedStory(seed uint64, plan *Plan) *Story {
-	s := NewStory(seed, plan)
+func NewMixedRun(seed uint64, plan *Plan) *Run {
+	s := NewRun(seed, plan)
 	s.mixed, s.orders.on = true, true
 	s.names = []string{"n0", "n1", "rw", "sem", jobName}[:2+s.random.IntN(4)]
 	if s.random.IntN(2) == 0 {
@@ -26,7 +26,7 @@ func NewMixedStory(seed uint64, plan *Plan) *Story {
 	return s
 }
 
-// jobName is the name of a Once in mixed stories, interval how often it may run.
+// jobName is the name of a Once in mixed runs, interval how often it may run.
 const (
 	jobName  = "job"
 	interval = 400 * time.Millisecond
@@ -36,7 +36,7 @@ const (
 func isShared(name string) bool { return name == "rw" || name == "sem" }
 
 // mutexes are the names that a mutex, an election and a Multi may lock.
-func mutexes(s *Story) (names []string) {
+func mutexes(s *Run) (names []string) {
 	for _, name := range s.names {
 		if !isShared(name) && name != jobName {
 			names = append(names, name)
@@ -65,11 +65,11 @@ func (c *caller) onceMixed(name string) {
 func (c *caller) bounds(mutex *holdfast.Mutex) {
 	if c.random.IntN(4) == 0 {
 		mutex.MinHold = c.some(time.Second)
-		c.story.Tally.Operation("MinHold")
+		c.run.Tally.Operation("MinHold")
 	}
 	if c.random.IntN(4) == 0 {
 		mutex.MaxHold = c.some(500 * time.Millisecond)
-		c.story.Tally.Operation("MaxHold")
+		c.run.Tally.Operation("MaxHold")
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *caller) onceElected(name string) {
 			allow(c, "Leader", err, holdfast.ErrUnreachable)
 		}
 	}
-	h := c.story.Watch.Called(c.link, name)
+	h := c.run.Watch.Called(c.link, name)
 	if c.random.IntN(4) == 0 {
 		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
 		defer cancel()
@@ -93,18 +93,18 @@ func (c *caller) onceElected(name string) {
 	lease, err := election.Campaign(ctx, c.label)
 	c.did("Campaign", err)
 	if err != nil {
-		c.story.Watch.Leaves(h)
+		c.run.Watch.Leaves(h)
 		c.refused(err)
 		return
 	}
 	h.stays = true
-	c.story.Watch.Granted(h, lease)
+	c.run.Watch.Granted(h, lease)
 	c.hold(h, lease)
 }
 
 // onceJob runs a job at most once per interval.
 func (c *caller) onceJob(name string) {
-	s := c.story
+	s := c.run
 	work, fails := c.some(50*time.Millisecond), c.random.IntN(6) == 0
 	h := s.Watch.Called(c.link, name)
 	granted := false
@@ -137,7 +137,7 @@ func (c *caller) onceJob(name string) {
 
 // ran checks that no two runs are nearer than the interval, where nothing was
 // lost or taken: counted from the calls, which come before their grants.
-func ran(s *Story, h *Held) {
+func ran(s *Run, h *Held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.Watch.name(jobName).lost.IsZero() && s.stepped.Load() == 0 && s.masters == 0 && !h.Process.paused() && !h.Process.dead
@@ -165,7 +165,7 @@ func (c *caller) write(h *Held, lease *holdfast.Lease) {
 	var said driver.ServerError
 	switch {
 	case err == nil && strings.Join(reply, "") != "written":
-		c.story.Watch.Broken("Eval: token %d of %s wrote after a newer one", lease.Token(), h.name)
+		c.run.Watch.Broken("Eval: token %d of %s wrote after a newer one", lease.Token(), h.name)
 	case err != nil && !errors.As(err, &said):
 		allow(c, "Eval", err, holdfast.ErrLost)
 	}
@@ -174,8 +174,8 @@ func (c *caller) write(h *Held, lease *holdfast.Lease) {
 // did counts an operation and how it ended.
 func (c *caller) did(what string, err error) {
 	how := what + ": " + ending(err)
-	c.story.Tally.Operation(how)
-	c.story.Log.Ended(time.Since(c.story.began), c.label, how)
+	c.run.Tally.Operation(how)
+	c.run.Log.Ended(time.Since(c.run.began), c.label, how)
 }
 
 // ending is an error in a word or two.
@@ -262,7 +262,7 @@ func (o ofSeveral) Token() int64 { return o.MultiLease.Token(o.name) }
 
 // onceSeveral asks for all names, in an order of its own.
 func (c *caller) onceSeveral() {
-	s := c.story
+	s := c.run
 	names := mutexes(s)
 	c.random.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 	multi := c.link.Client.Multi(names...)

@@ -95,7 +95,7 @@ const (
 	muchDelayed = 1e7 // ns: what is longer is late
 )
 
-// CallFates and PushFates are what a story can do to a call, and to a push.
+// CallFates and PushFates are what a run can do to a call, and to a push.
 var (
 	CallFates = []string{onTime, late, answerLate, lostOut, cutOut, lostBack, cutBack, torn, twice, again, refused}
 	PushFates = []string{onTime, late, lostOut, twice, again, overtakes}

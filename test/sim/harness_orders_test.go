@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 )
 
-// ordering is what a story has of orders.
+// ordering is what a run has of orders.
 type ordering struct {
 	on    bool
 	given sync.WaitGroup // orders under way
@@ -19,7 +19,7 @@ type ordering struct {
 // meddle does, now and then, what happens to a holder beside its work. It tells
 // whether the caller has nothing more to do with its lease.
 func meddle(c *caller, h *Held, lease *holdfast.Lease) (done bool) {
-	s := c.story
+	s := c.run
 	other := s.links[c.random.IntN(len(s.links))]
 	switch n := c.random.IntN(10); {
 	case n == 0:
@@ -42,7 +42,7 @@ func meddle(c *caller, h *Held, lease *holdfast.Lease) (done bool) {
 
 // orderBy revokes or steals, from whoever holds the name after a while.
 func orderBy(c *caller, by *Link, name string, steal bool, after time.Duration) {
-	if !c.story.sleep(after) {
+	if !c.run.sleep(after) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -64,7 +64,7 @@ func orderBy(c *caller, by *Link, name string, steal bool, after time.Duration) 
 
 // takeAway steals the name from its holder after a while, and works under it.
 func takeAway(c *caller, l *Link, name string, after, work time.Duration) {
-	s := c.story
+	s := c.run
 	if !s.sleep(after) {
 		return
 	}
@@ -90,7 +90,7 @@ func takeAway(c *caller, l *Link, name string, after, work time.Duration) {
 
 // giveAway exports a lease; the process itself and another try to adopt it.
 func giveAway(c *caller, h *Held, lease *holdfast.Lease, other *Link) {
-	s := c.story
+	s := c.run
 	s.Watch.Leaves(h)
 	text, err := lease.Export()
 	c.did("Export", err)
@@ -120,7 +120,7 @@ func giveAway(c *caller, h *Held, lease *holdfast.Lease, other *Link) {
 
 // takeOver adopts and works for a while.
 func takeOver(c *caller, l *Link, name, text string, work time.Duration) bool {
-	s := c.story
+	s := c.run
 	h := s.Watch.Called(l, name)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -145,7 +145,7 @@ func allow(c *caller, what string, err, also error) {
 			return
 		}
 	}
-	if c.story.copies == 0 || !errors.Is(err, holdfast.ErrReplicas) {
-		c.story.Watch.Broken("%s says %v", what, err)
+	if c.run.copies == 0 || !errors.Is(err, holdfast.ErrReplicas) {
+		c.run.Watch.Broken("%s says %v", what, err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Plan is what a story is made of: its items, each "class:where", such as
+// Plan is what a run is made of: its items, each "class:where", such as
 // "call:p0.1.2", the third call of the second caller of p0, or
-// "twice:p1.lock.4", what becomes of the fifth lock that p1 sends. A story asks
+// "twice:p1.lock.4", what becomes of the fifth lock that p1 sends. A run asks
 // the plan before anything happens, so that a smaller one can be tried.
 type Plan struct {
 	mu       sync.Mutex
@@ -17,7 +17,7 @@ type Plan struct {
 	happened []string
 }
 
-// NewPlan makes one of a story in which only the items of keep happen; nil: all.
+// NewPlan makes one of a run in which only the items of keep happen; nil: all.
 func NewPlan(keep []string) *Plan {
 	p := &Plan{asked: map[string]bool{}}
 	if keep != nil {
@@ -51,9 +51,9 @@ func (p *Plan) Happened() []string {
 	return slices.Clone(p.happened)
 }
 
-// Shrink looks for few items with which a story fails as it does with all. fails
+// Shrink looks for few items with which a run fails as it does with all. fails
 // plays it with no others, and returns those that happened. It plays tries
-// stories at most: first without each class, then without each half, quarter,
+// runs at most: first without each class, then without each half, quarter,
 // and so on, of what is left.
 func Shrink(items []string, tries int, fails func(keep []string) (happened []string, failed bool)) []string {
 	without := func(drop func(i int, item string) bool) bool {

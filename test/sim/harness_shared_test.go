@@ -184,9 +184,9 @@ func orderShared(w *Watch) {
 	}
 }
 
-// NewSharedStory is a story about an RWMutex and a semaphore.
-func NewSharedStory(seed uint64, plan *Plan) *Story {
-	s := NewStory(seed, plan)
+// NewSharedRun is a run about an RWMutex and a semaphore.
+func NewSharedRun(seed uint64, plan *Plan) *Run {
+	s := NewRun(seed, plan)
 	s.shared, s.names = true, []string{"rw", "sem"}[:len(s.names)]
 	if seed%3 == 0 {
 		s.names[0] = "sem"
@@ -210,16 +210,16 @@ func onceShared(c *caller, name string) {
 	if n == 1 || n == 2 {
 		ctx, cancel = context.WithTimeout(ctx, c.some(50*time.Millisecond))
 	}
-	h := c.story.Watch.CalledFor(c.link, name, part)
+	h := c.run.Watch.CalledFor(c.link, name, part)
 	lease, err := part.Lock(ctx, c.link, name, n == 0)
 	cancel()
 	c.did(part.kind(), err)
 	if err != nil {
-		c.story.Watch.Leaves(h)
+		c.run.Watch.Leaves(h)
 		c.refused(err)
 		return
 	}
-	c.story.Watch.Granted(h, lease)
+	c.run.Watch.Granted(h, lease)
 	giveSomeBack(c, h, lease, part)
 	c.hold(h, lease)
 }
@@ -232,18 +232,18 @@ func giveSomeBack(c *caller, h *Held, lease *holdfast.Lease, part Part) {
 			part.N = 1 + c.random.IntN(part.N-1)
 			keep = func() error { return lease.Keep(part.N) }
 		}
-		c.story.Watch.Smaller(h, part)
+		c.run.Watch.Smaller(h, part)
 		err := keep()
 		c.did("a smaller part", err)
 		over := lease.Err()
 		if err != nil && !errors.Is(err, holdfast.ErrUnknown) && (!errors.Is(err, holdfast.ErrLost) || over == nil) && !c.link.Dead() {
-			c.story.Watch.Broken("a smaller part of %s: %v, and the lease says %v", h.name, err, over)
+			c.run.Watch.Broken("a smaller part of %s: %v, and the lease says %v", h.name, err, over)
 		}
 	}
 }
 
 // probe takes a name for itself alone.
-func (s *Story) probe(ctx context.Context, l *Link, name string) (*holdfast.Lease, error) {
+func (s *Run) probe(ctx context.Context, l *Link, name string) (*holdfast.Lease, error) {
 	switch {
 	case !isShared(name):
 		return l.Client.Mutex(name).Lock(ctx)
@@ -253,7 +253,7 @@ func (s *Story) probe(ctx context.Context, l *Link, name string) (*holdfast.Leas
 	return Part{Write: true}.Lock(ctx, l, name, false)
 }
 
-func (s *Story) heldBy(name string) string {
+func (s *Run) heldBy(name string) string {
 	lock, _, _ := Keys(name)
 	if isShared(name) {
 		return fmt.Sprint(s.list("HGETALL", lock), s.list("ZRANGE", KeyH(name), "0", "-1", "WITHSCORES"))
@@ -263,7 +263,7 @@ func (s *Story) heldBy(name string) string {
 
 // evict deletes what says who holds; of a shared kind perhaps the lock key alone, by which
 // nobody loses anything.
-func (s *Story) evict(name string, r *rand.Rand) {
+func (s *Run) evict(name string, r *rand.Rand) {
 	switch {
 	case !isShared(name):
 		s.Evict(name)
@@ -282,7 +282,7 @@ func (s *Story) evict(name string, r *rand.Rand) {
 }
 
 // evictAlone deletes the lock key of a shared kind, and nothing that says who holds.
-func (s *Story) evictAlone(name string) {
+func (s *Run) evictAlone(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock, _, _ := Keys(name)

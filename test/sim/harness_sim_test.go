@@ -24,7 +24,7 @@ type World struct {
 	Watch Watch
 	Tally *Tally                 // of this World alone
 	Log   Log                    // what happened, for comparison with other versions
-	Bug   func(call driver.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
+	Bug   func(call driver.Call) // called when a call ran twice, to prove that runs can fail; nil: nothing
 
 	began  time.Time
 	server *embedded.Store

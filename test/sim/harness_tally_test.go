@@ -38,7 +38,7 @@ func Missing(counted map[string]int, names []string) (missing []string) {
 
 func (t *Tally) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d stories, %d broken promises\n", t.Stories, len(t.Violations))
+	fmt.Fprintf(&b, "%d runs, %d broken promises\n", t.Runs, len(t.Violations))
 	for _, m := range []struct {
 		title string
 		of    map[string]int

@@ -3,7 +3,7 @@
 package sim_test
 
 // The race detector shuffles goroutines, so that a seed does not repeat its
-// story; and it is slow.
+// run; and it is slow.
 const (
 	someSeeds = 100
 	covers    = false // so few don't reach all

@@ -17,7 +17,7 @@ func TestSeedRepeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
-	const beginning = 400 // lines; the stories of a quorum have thousands
+	const beginning = 400 // lines; the runs of a quorum have thousands
 	oneThread(t)
 	for _, c := range casts {
 		n := uint64(3)

@@ -9,13 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// A story that fails becomes a short one that fails in the same way: here a
+// A run that fails becomes a short one that fails in the same way: here a
 // renewal that runs twice deletes the lock. What is left is the call that holds,
 // its process, the renewal, and next to nothing else.
 func TestShrink(t *testing.T) {
 	oneThread(t)
-	faulty := cast{name: "faulty", play: ofStory(func(seed uint64, plan *sim.Plan) *sim.Story {
-		s := sim.NewStory(seed, plan)
+	faulty := cast{name: "faulty", play: ofRun(func(seed uint64, plan *sim.Plan) *sim.Run {
+		s := sim.NewRun(seed, plan)
 		s.Bug = func(call driver.Call) {
 			if call.Script.Name == "renew" {
 				s.Do("DEL", call.Keys[0])
@@ -27,7 +27,7 @@ func TestShrink(t *testing.T) {
 	out := perform(t, faulty, n, nil)
 	for ; len(out.broken) == 0; n += uint64(sim.Kinds) { // the lossy ones
 		if n > 200 {
-			t.Fatal("no story finds it")
+			t.Fatal("no run finds it")
 		}
 		out = perform(t, faulty, n+uint64(sim.Kinds), nil)
 	}
@@ -45,7 +45,7 @@ func TestShrink(t *testing.T) {
 		t.Errorf("played again, %q breaks nothing", short.happened)
 	}
 	if none := perform(t, faulty, n, []string{}); len(none.broken) > 0 {
-		t.Errorf("a story of nothing breaks %q", none.broken)
+		t.Errorf("a run of nothing breaks %q", none.broken)
 	}
 }
 

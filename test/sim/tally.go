@@ -3,22 +3,22 @@
 // stands inside a testing/synctest bubble: a minute of faults takes
 // milliseconds, and a seed repeats its history.
 //
-// All but what stories count is in test files: TestStories plays them, and simulate
+// All but what runs count is in test files: TestRandomRuns plays them, and simulate
 // runs that test in many processes.
 package sim
 
 import "sync"
 
-// Tally counts what happened in stories: so it is seen that faults and steps were
-// there at all. All methods may be called side by side. Those that stories call stand
+// Tally counts what happened in runs: so it is seen that faults and steps were
+// there at all. All methods may be called side by side. Those that runs call stand
 // in harness_tally_test.go.
 type Tally struct {
-	Stories    int            `json:"stories"`
+	Runs       int            `json:"runs"`
 	Operations map[string]int `json:"operations"` // what callers did, and how it ended
 	Faults     map[string]int `json:"faults"`     // by kind
 	Steps      map[string]int `json:"steps"`      // "kind: fate" of what travelled
 	States     map[string]int `json:"states"`     // what clients told of themselves
-	Violations []string       `json:"violations"` // story and promise
+	Violations []string       `json:"violations"` // run and promise
 
 	mu sync.Mutex
 }
@@ -32,12 +32,12 @@ func (t *Tally) count(m *map[string]int, what string, n int) {
 	(*m)[what] += n
 }
 
-// Broke notes a story that broke promises.
-func (t *Tally) Broke(story string, broken []string) {
+// Broke notes a run that broke promises.
+func (t *Tally) Broke(run string, broken []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, b := range broken {
-		t.Violations = append(t.Violations, story+": "+b)
+		t.Violations = append(t.Violations, run+": "+b)
 	}
 }
 
@@ -52,6 +52,6 @@ func (t *Tally) Add(other *Tally) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.Stories += other.Stories
+	t.Runs += other.Runs
 	t.Violations = append(t.Violations, other.Violations...)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// What stories have to reach, each at least once: a fault or a step that none has
+// What runs have to reach, each at least once: a fault or a step that none has
 // is one that nothing is known of.
 var (
 	faults = []string{
@@ -36,15 +36,15 @@ var (
 	}
 )
 
-// The stories of make test reach every fault, step and state.
+// The runs of make test reach every fault, step and state.
 func TestCoverage(t *testing.T) {
 	if !*cover || !covers || *seed >= 0 || *first > 0 || *seeds < someSeeds || *all {
-		t.Log("without -sim.cover, or with fewer stories than make test plays, not all need be reached")
+		t.Log("without -sim.cover, or with fewer runs than make test plays, not all need be reached")
 		return
 	}
 	for _, c := range casts { // whose test was not among those that ran
 		if played[c.name] == 0 {
-			stories(t, c.name)
+			randomRuns(t, c.name)
 		}
 	}
 	if t.Failed() {
@@ -75,7 +75,7 @@ func TestCoverage(t *testing.T) {
 		{"operation", total.Operations, operations}, {"state", total.States, states},
 	} {
 		for _, missing := range sim.Missing(part.counted, part.want) {
-			t.Errorf("no story has the %s %q", part.what, missing)
+			t.Errorf("no run has the %s %q", part.what, missing)
 		}
 	}
 	if t.Failed() {

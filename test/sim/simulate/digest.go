@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// digests is one run of -digest: it writes a hash of each story, or compares the
+// digests is one run of -digest: it writes a hash of each run, or compares the
 // hashes with those of another version.
 type digests struct {
 	batches
@@ -28,15 +28,15 @@ type digests struct {
 }
 
 func (d *digests) flags() {
-	flag.BoolVar(&d.on, "digest", false, "write a line with seed and hash of each story, 2000 if -seeds is not set, instead of looking for broken promises")
+	flag.BoolVar(&d.on, "digest", false, "write a line with seed and hash of each run, 2000 if -seeds is not set, instead of looking for broken promises")
 	flag.StringVar(&d.out, "o", "-", "of -digest: write to this `file`; -: to stdout")
-	flag.StringVar(&d.against, "against", "", "of -digest: compare with this `file`, which -digest wrote, and end with 1 if a story differs")
-	flag.IntVar(&d.plays, "plays", 1, "of -digest: play each story so often; its line has each hash met, and two lines with a common hash are the same")
-	flag.Int64Var(&d.trace, "trace", -1, "of -digest: write what happened in the story of this seed instead; with -against, say where it parts from that file, which -trace wrote")
+	flag.StringVar(&d.against, "against", "", "of -digest: compare with this `file`, which -digest wrote, and end with 1 if a run differs")
+	flag.IntVar(&d.plays, "plays", 1, "of -digest: play each run so often; its line has each hash met, and two lines with a common hash are the same")
+	flag.Int64Var(&d.trace, "trace", -1, "of -digest: write what happened in the run of this seed instead; with -against, say where it parts from that file, which -trace wrote")
 }
 
 // all runs what the flags say. r has those that both modes know.
-func (d *digests) all(ctx context.Context, r *run) error {
+func (d *digests) all(ctx context.Context, r *simulation) error {
 	d.batches = r.batches
 	d.batch = 50
 	given := map[string]bool{}
@@ -54,7 +54,7 @@ func (d *digests) all(ctx context.Context, r *run) error {
 	if overlay, err := steady(dir); err == nil {
 		flags = []string{"-overlay", overlay}
 	} else {
-		fmt.Fprintf(os.Stderr, "simulate: %v: a seed may repeat its story in 97 %% of plays only; use -plays 5 in both versions\n", err)
+		fmt.Fprintf(os.Stderr, "simulate: %v: a seed may repeat its run in 97 %% of plays only; use -plays 5 in both versions\n", err)
 	}
 	if err := build(ctx, d.binary, flags...); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *digests) play(ctx context.Context, dir string) (map[uint64][]string, er
 		failed = cmp.Or(failed, err)
 		if time.Since(told) > 10*time.Second {
 			told = time.Now()
-			fmt.Fprintf(os.Stderr, "%d of %d stories\n", len(sums), d.seeds)
+			fmt.Fprintf(os.Stderr, "%d of %d runs\n", len(sums), d.seeds)
 		}
 		return err == nil
 	})
@@ -115,7 +115,7 @@ func (d *digests) test(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// sequence writes, or compares, what happened in one story.
+// sequence writes, or compares, what happened in one run.
 func (d *digests) sequence(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, "trace")
 	if err := d.test(ctx, "-sim.trace", file, "-sim.first", fmt.Sprint(d.trace)); err != nil {
@@ -134,7 +134,7 @@ func (d *digests) sequence(ctx context.Context, dir string) error {
 	}
 	if part := parting(strings.Split(string(text), "\n"), strings.Split(string(other), "\n")); part != "" {
 		fmt.Print(part)
-		return fmt.Errorf("story %d is another", d.trace)
+		return fmt.Errorf("run %d is another", d.trace)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (d *digests) write(sums map[uint64][]string) error {
 	return save(d.out, []byte(b.String()))
 }
 
-// compare prints the seeds whose stories have no hash in common with the other
+// compare prints the seeds whose runs have no hash in common with the other
 // version's.
 func (d *digests) compare(sums map[uint64][]string) error {
 	other, err := read(d.against)
@@ -189,9 +189,9 @@ func (d *digests) compare(sums map[uint64][]string) error {
 			differ = append(differ, n)
 		}
 	}
-	fmt.Printf("%d stories compared, %d differ\n", compared, len(differ))
+	fmt.Printf("%d runs compared, %d differ\n", compared, len(differ))
 	if compared == 0 {
-		return fmt.Errorf("%s has none of these stories", d.against)
+		return fmt.Errorf("%s has none of these runs", d.against)
 	}
 	if len(differ) == 0 {
 		return nil
@@ -200,7 +200,7 @@ func (d *digests) compare(sums map[uint64][]string) error {
 		fmt.Println(n)
 	}
 	const again = "go run ./test/sim/simulate -digest -trace %d"
-	return fmt.Errorf("stories differ; to see where the first does, run\n"+again+" -o FILE\nin the other version, and here\n"+again+" -against FILE", differ[0], differ[0])
+	return fmt.Errorf("runs differ; to see where the first does, run\n"+again+" -o FILE\nin the other version, and here\n"+again+" -against FILE", differ[0], differ[0])
 }
 
 // read reads what -digest wrote.

@@ -1,16 +1,16 @@
-// Simulate plays many stories of package sim, side by side on all cores, until
+// Simulate plays many random runs of package sim, side by side on all cores, until
 // all are played or some have failed, and says on stderr how far it is.
 //
 //	go run ./test/sim/simulate [-seeds N] [-first N] [-failures N] [-workers N] [-json FILE]
 //	go run ./test/sim/simulate -digest [-seeds N] [-first N] [-plays N] [-o FILE] [-against FILE]
 //	go run ./test/sim/simulate -digest -trace SEED [-o FILE] [-against FILE]
 //
-// With -digest it writes what the stories did, as hashes, or compares them with
+// With -digest it writes what the random runs did, as hashes, or compares them with
 // those of another version. Two versions of the client that have the same digests
-// for many seeds did the same in all those stories, so a refactoring can be shown to
-// change nothing. A seed repeats its story to the letter, see steady.go.
+// for many seeds did the same in all those runs, so a refactoring can be shown to
+// change nothing. A seed repeats its run to the letter, see steady.go.
 //
-// -digest -trace SEED writes the lines of one story, and with -against says where
+// -digest -trace SEED writes the lines of one run, and with -against says where
 // two versions part. A line is one of these, with the simulated time in front:
 //
 //	sent PROCESS SCRIPT ARGS          a call leaves its process
@@ -18,7 +18,7 @@
 //	push PROCESS MESSAGE              the server has published a message
 //	end PROCESS OPERATION: OUTCOME    what a caller was told
 //
-// It ends with 1 when a story failed, printed as short as it can be made and
+// It ends with 1 when a run failed, printed as short as it can be made and
 // with the command that plays it again.
 package main
 
@@ -40,12 +40,12 @@ import (
 )
 
 func main() {
-	var r run
-	flag.Uint64Var(&r.seeds, "seeds", 1_000_000, "how many stories to play")
+	var r simulation
+	flag.Uint64Var(&r.seeds, "seeds", 1_000_000, "how many random runs to play")
 	flag.Uint64Var(&r.first, "first", 0, "the first of them")
-	flag.IntVar(&r.failures, "failures", 3, "stop when so many stories have failed")
+	flag.IntVar(&r.failures, "failures", 3, "stop when so many runs have failed")
 	flag.IntVar(&r.workers, "workers", runtime.NumCPU(), "how many processes play at once")
-	flag.Uint64Var(&r.batch, "batch", 200, "how many stories a process plays before it is replaced")
+	flag.Uint64Var(&r.batch, "batch", 200, "how many runs a process plays before it is replaced")
 	out := flag.String("json", "", "write what was counted to this `file`; -: to stdout")
 	var d digests
 	d.flags()
@@ -62,13 +62,13 @@ func main() {
 	}
 }
 
-// batches are stories that several processes play side by side.
+// batches are runs that several processes play side by side.
 type batches struct {
 	seeds, first, batch uint64
 	workers             int
 }
 
-// each has every worker play batches, of n stories from first on, until all are played or
+// each has every worker play batches, of n runs from first on, until all are played or
 // one says that it is enough.
 func (b *batches) each(ctx context.Context, play func(worker int, first, n uint64) bool) {
 	var mu sync.Mutex
@@ -98,8 +98,8 @@ func (b *batches) each(ctx context.Context, play func(worker int, first, n uint6
 	workers.Wait()
 }
 
-// run is one run of all stories.
-type run struct {
+// simulation is what this process plays.
+type simulation struct {
 	batches
 	failures int
 
@@ -112,7 +112,7 @@ type run struct {
 	total  sim.Tally
 }
 
-func (r *run) all(ctx context.Context, out string) error {
+func (r *simulation) all(ctx context.Context, out string) error {
 	if r.batch == 0 || r.workers < 1 || r.failures < 1 {
 		return fmt.Errorf("-batch, -workers and -failures must be at least 1")
 	}
@@ -135,33 +135,33 @@ func (r *run) all(ctx context.Context, out string) error {
 	}
 	switch {
 	case r.failed > 0:
-		return fmt.Errorf("%d stories failed", r.failed)
+		return fmt.Errorf("%d runs failed", r.failed)
 	case r.played < r.seeds:
-		return fmt.Errorf("%d of %d stories were played", r.played, r.seeds)
+		return fmt.Errorf("%d of %d runs were played", r.played, r.seeds)
 	}
 	return nil
 }
 
-// build makes the program that plays the stories.
+// build makes the program that plays the runs.
 func build(ctx context.Context, binary string, flags ...string) error {
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test", "-c", "-o", binary}, flags...), "github.com/holdfast-go/holdfast/test/sim")...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building the stories: %w", err)
+		return fmt.Errorf("building the runs: %w", err)
 	}
 	return nil
 }
 
-func (r *run) binary() string { return filepath.Join(r.dir, "sim.test") }
+func (r *simulation) binary() string { return filepath.Join(r.dir, "sim.test") }
 
-// play plays a batch in a process of its own: one thread plays a story. It reports
+// play plays a batch in a process of its own: one thread plays a run. It reports
 // whether others may begin.
-func (r *run) play(ctx context.Context, worker int, first, n uint64) bool {
+func (r *simulation) play(ctx context.Context, worker int, first, n uint64) bool {
 	summary, mark := filepath.Join(r.dir, fmt.Sprint("json", worker)), filepath.Join(r.dir, fmt.Sprint("mark", worker))
 	for _, file := range []string{summary, mark} {
 		_ = os.Remove(file)
 	}
-	cmd := exec.CommandContext(ctx, r.binary(), "-test.run", "^TestStories$", "-test.timeout", "30m", "-sim.all", "-sim.first", fmt.Sprint(first),
+	cmd := exec.CommandContext(ctx, r.binary(), "-test.run", "^TestRandomRuns$", "-test.timeout", "30m", "-sim.all", "-sim.first", fmt.Sprint(first),
 		"-sim.seeds", fmt.Sprint(n), "-sim.failures", fmt.Sprint(r.failures), "-sim.json", summary, "-sim.mark", mark)
 	said, err := cmd.CombinedOutput()
 	return ctx.Err() == nil && r.came(summary, mark, n, err, string(said))
@@ -169,7 +169,7 @@ func (r *run) play(ctx context.Context, worker int, first, n uint64) bool {
 
 // came adds what a batch counted, and tells what failed. It reports whether others may
 // begin.
-func (r *run) came(summary, mark string, n uint64, failed error, said string) bool {
+func (r *simulation) came(summary, mark string, n uint64, failed error, said string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var counted sim.Tally
@@ -178,24 +178,24 @@ func (r *run) came(summary, mark string, n uint64, failed error, said string) bo
 		err = json.Unmarshal(text, &counted)
 	}
 	if err == nil {
-		r.played += uint64(counted.Stories)
+		r.played += uint64(counted.Runs)
 		r.total.Add(&counted)
 	}
-	if failed == nil && err == nil && uint64(counted.Stories) == n {
+	if failed == nil && err == nil && uint64(counted.Runs) == n {
 		return true
 	}
 	r.failed += max(1, strings.Count(said, "to see it again"))
 	fmt.Print("\n", said, "\n")
 	if err != nil { // it did not end by itself
 		seed, _ := os.ReadFile(mark)
-		fmt.Printf("the process ended (%v) in story %s: go test ./test/sim -run '^TestStories$' -count 1 -v -args -sim.seed %s\n", failed, seed, seed)
+		fmt.Printf("the process ended (%v) in run %s: go test ./test/sim -run '^TestRandomRuns$' -count 1 -v -args -sim.seed %s\n", failed, seed, seed)
 		r.total.Broke(fmt.Sprintf("seed %s", seed), []string{fmt.Sprint("the process ended: ", failed)})
 	}
 	return r.failed < r.failures
 }
 
 // progress says each ten seconds how far it is.
-func (r *run) progress(ctx context.Context) {
+func (r *simulation) progress(ctx context.Context) {
 	for tick := time.NewTicker(10 * time.Second); ; {
 		select {
 		case <-ctx.Done():
@@ -207,7 +207,7 @@ func (r *run) progress(ctx context.Context) {
 	}
 }
 
-func (r *run) status() {
+func (r *simulation) status() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rate := float64(r.played) / time.Since(r.began).Seconds()
@@ -215,10 +215,10 @@ func (r *run) status() {
 	if rate > 0 {
 		left = time.Duration(float64(r.seeds-r.played) / rate * float64(time.Second)).Round(time.Second).String()
 	}
-	fmt.Fprintf(os.Stderr, "%d of %d stories, %.1f/s, %s left, %d failed\n", r.played, r.seeds, rate, left, r.failed)
+	fmt.Fprintf(os.Stderr, "%d of %d runs, %.1f/s, %s left, %d failed\n", r.played, r.seeds, rate, left, r.failed)
 }
 
-func (r *run) write(out string) error {
+func (r *simulation) write(out string) error {
 	if out == "" {
 		return nil
 	}

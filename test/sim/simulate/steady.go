@@ -22,7 +22,7 @@ import (
 //     when more than 256 are ready
 //
 // Each edit makes one of them the same in every play. The overlay flag of the go
-// command builds the edited runtime into the program that plays the stories, and
+// command builds the edited runtime into the program that plays the runs, and
 // into no other.
 var steadies = []struct{ file, old, steady string }{
 	{"synctest.go", "\tnow     int64  // current fake time\n", "\tnow     int64  // current fake time\n\tchance  uint64\n\tdrawn   int64\n"},
@@ -74,7 +74,7 @@ func allZero(`},
 `},
 	{"proc.go", "func preemptone(pp *p) bool {\n", "func preemptone(pp *p) bool {\n\tif gomaxprocs == 1 {\n\t\treturn false\n\t}\n"},
 	{"proc.go", "\tif pp.schedtick%61 == 0 && ", "\tif pp.schedtick%61 == 0 && gomaxprocs > 1 && "},                                                     // where goroutines go when more than 256 wait
-	{"proc.go", "\trunqput(mp.p.ptr(), gp, next)\n\twakep()\n", "\trunqput(mp.p.ptr(), gp, next && (gomaxprocs > 1 || gp.bubble != nil))\n\twakep()\n"}, // none of the collector's goes before a story's
+	{"proc.go", "\trunqput(mp.p.ptr(), gp, next)\n\twakep()\n", "\trunqput(mp.p.ptr(), gp, next && (gomaxprocs > 1 || gp.bubble != nil))\n\twakep()\n"}, // none of the collector's goes before a run's
 	{"sema.go", "func internal_sync_nanotime() int64 {\n", `func internal_sync_nanotime() int64 {
 	if b := getg().bubble; b != nil {
 		return b.now

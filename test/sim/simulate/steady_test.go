@@ -16,7 +16,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// Two versions are the same in a story if one play of each had the same hash.
+// Two versions are the same in a run if one play of each had the same hash.
 func TestCompare(t *testing.T) {
 	d := digests{against: t.TempDir() + "/before"}
 	d.out = d.against
@@ -27,6 +27,6 @@ func TestCompare(t *testing.T) {
 		t.Error(err)
 	}
 	if err := d.compare(map[uint64][]string{1: {"a"}, 3: {"x"}}); err == nil {
-		t.Error("story 3 differs, and compare says nothing")
+		t.Error("run 3 differs, and compare says nothing")
 	}
 }

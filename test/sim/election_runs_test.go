@@ -23,20 +23,20 @@ import (
 // killed and cut-off processes, deleted keys: no two lead at a time by their own
 // view, terms rise, and so do the values of each, each observer tells changes and no rumours, and when the
 // network is well again all agree on who leads.
-func TestElectionStories(t *testing.T) {
+func TestElectionRandomRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for seed := range uint64(someSeeds / 50) {
-		synctest.Test(t, func(t *testing.T) { electionStory(t, seed) })
+		synctest.Test(t, func(t *testing.T) { electionRun(t, seed) })
 		if t.Failed() {
-			t.Fatalf("story %d", seed)
+			t.Fatalf("run %d", seed)
 		}
 	}
 }
 
-func electionStory(t *testing.T, seed uint64) {
+func electionRun(t *testing.T, seed uint64) {
 	s := stage{sim.NewWorld(seed), t}
 	random := rand.New(rand.NewPCG(seed, 0xe1ec))
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(random.Int64N(int64(d))) }

@@ -15,15 +15,15 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// Every story of a quorum keeps S1 and S2, but for a ttl behind a jump, and ends with a name that everybody
+// Every run of a quorum keeps S1 and S2, but for a ttl behind a jump, and ends with a name that everybody
 // can lock and that nobody has left behind: nodes freeze, die, restart with and
 // without what they wrote, their clocks are apart and drift; messages are lost,
 // doubled, late, refused; processes fall silent, in one direction or both.
-func TestQuorumStories(t *testing.T) {
-	stories(t, "quorum")
+func TestQuorumRandomRuns(t *testing.T) {
+	randomRuns(t, "quorum")
 }
 
-func quorumStory(t *testing.T, seed uint64, plan *sim.Plan) outcome {
+func quorumRun(t *testing.T, seed uint64, plan *sim.Plan) outcome {
 	n := 3 + 2*int(seed%2)
 	r := newRepublic(t, seed, n)
 	r.plan = plan
@@ -56,7 +56,7 @@ func quorumStory(t *testing.T, seed uint64, plan *sim.Plan) outcome {
 	callers.Wait()
 	r.peace(t, ttl)
 	r.end()
-	r.tally.Stories++
+	r.tally.Runs++
 	return outcome{r.broken, plan.Happened(), strings.Join(r.trace, "\n") + "\n", r.tally, &r.tape}
 }
 
@@ -170,7 +170,7 @@ func (r *republic) trouble(chance *rand.Rand, end time.Time) {
 // calamities are what can befall a node or a process.
 var calamities = []string{"node frozen", "node restarted", "node emptied", "silence", "nothing out", "nothing in", "node's clock jumps"}
 
-var errNotNow = errors.New("not in this story")
+var errNotNow = errors.New("not in this run")
 
 // ask locks in one of the ways that a quorum knows.
 func (p *party) ask(ctx context.Context, name string, chance *rand.Rand) (*belief, error) {

@@ -14,25 +14,25 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// Random stories: processes that hold a name for a MinHold, or don't ask for one, on a
+// Random runs: processes that hold a name for a MinHold, or don't ask for one, on a
 // network that loses, doubles and delays, some of them killed. Whoever follows a turn
 // with a MinHold does so no earlier than it says, but for the round trip of a grant;
 // and somebody does follow.
-func TestMinHoldStories(t *testing.T) {
+func TestMinHoldRandomRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
 			w := sim.NewWorld(seed)
-			story := &holdStory{World: w, random: rand.New(rand.NewPCG(seed, 7))}
-			story.play()
+			run := &holdRun{World: w, random: rand.New(rand.NewPCG(seed, 7))}
+			run.play()
 			w.Close()
 			for _, b := range w.Watch.Violations() {
 				t.Errorf("seed %d: %s", seed, b)
 			}
-			if story.turns < 20 {
-				t.Errorf("seed %d: %d turns; want more", seed, story.turns)
+			if run.turns < 20 {
+				t.Errorf("seed %d: %d turns; want more", seed, run.turns)
 			}
 			if t.Failed() {
 				t.Log(w.History(400))
@@ -44,7 +44,7 @@ func TestMinHoldStories(t *testing.T) {
 	}
 }
 
-type holdStory struct {
+type holdRun struct {
 	*sim.World
 	mu     sync.Mutex // guards the rest
 	random *rand.Rand
@@ -52,7 +52,7 @@ type holdStory struct {
 	free   time.Time // before this nobody may begin
 }
 
-func (s *holdStory) chance(n int) int {
+func (s *holdRun) chance(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.IntN(n)
@@ -61,7 +61,7 @@ func (s *holdStory) chance(n int) int {
 // slowest bounds a way of a message that is not lost: the slack of a crash.
 const slowest = 200 * time.Millisecond
 
-func (s *holdStory) play() {
+func (s *holdRun) play() {
 	over := make(chan struct{})
 	var callers sync.WaitGroup
 	for i := range 6 {
@@ -96,7 +96,7 @@ func (s *holdStory) play() {
 }
 
 // call takes the name again and again.
-func (s *holdStory) call(l *sim.Link, over <-chan struct{}) {
+func (s *holdRun) call(l *sim.Link, over <-chan struct{}) {
 	ctx, cancel := contextUntil(over)
 	defer cancel()
 	for ctx.Err() == nil && !l.Dead() {
@@ -118,7 +118,7 @@ func (s *holdStory) call(l *sim.Link, over <-chan struct{}) {
 	}
 }
 
-func (s *holdStory) begins(l *sim.Link, least time.Duration) {
+func (s *holdRun) begins(l *sim.Link, least time.Duration) {
 	s.mu.Lock()
 	early := time.Until(s.free)
 	s.turns++

@@ -18,10 +18,10 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// Kind is what a story is about.
+// Kind is what a run is about.
 type Kind int
 
-// A seed's story is of the kind seed modulo Kinds.
+// A seed's run is of the kind seed modulo Kinds.
 const (
 	Calm   Kind = iota // delays only: order is checked, too
 	Lossy              // answers and messages are lost, late, doubled, out of order
@@ -30,8 +30,8 @@ const (
 	Kinds
 )
 
-// Story is one random run. Its shared kinds stand in harness_shared_test.go.
-type Story struct {
+// Run is one random run. Its shared kinds stand in harness_shared_test.go.
+type Run struct {
 	*World
 	kind    Kind
 	plan    *Plan
@@ -51,9 +51,9 @@ type Story struct {
 	runs     []*Held // of the job, since the newest that does not count
 }
 
-// NewStory makes the run of a seed: processes, names, clocks, network.
-func NewStory(seed uint64, plan *Plan) *Story {
-	s := &Story{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds)), plan: plan, seed: seed}
+// NewRun makes the run of a seed: processes, names, clocks, network.
+func NewRun(seed uint64, plan *Plan) *Run {
+	s := &Run{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds)), plan: plan, seed: seed}
 	r := s.random
 	if s.kind == Wild {
 		s.rate = 1 + (r.Float64()-0.5)*0.008
@@ -87,14 +87,14 @@ func NewStory(seed uint64, plan *Plan) *Story {
 	return s
 }
 
-// Run plays the story and returns what broke.
-func (s *Story) Run() []string {
+// Play plays the run and returns what broke.
+func (s *Run) Play() []string {
 	var callers sync.WaitGroup
 	for _, l := range s.links {
 		for k := range 1 + s.random.IntN(3) {
-			c := &caller{story: s, link: l, label: fmt.Sprintf("%s.%d", l.Owner, k), seed: s.random.Uint64()}
+			c := &caller{run: s, link: l, label: fmt.Sprintf("%s.%d", l.Owner, k), seed: s.random.Uint64()}
 			if s.plan.May("process", l.Owner) {
-				callers.Go(c.run)
+				callers.Go(c.calls)
 			}
 		}
 	}
@@ -119,12 +119,12 @@ func (s *Story) Run() []string {
 	troubles.Wait()
 	s.settle()
 	s.checkOrder()
-	s.Tally.Stories++
+	s.Tally.Runs++
 	return s.Watch.Violations()
 }
 
 // checkOrder checks how long callers waited, and behind whom: L1.
-func (s *Story) checkOrder() {
+func (s *Run) checkOrder() {
 	switch {
 	case s.kind != Calm || s.orders.on || s.several || s.mixed:
 	case !s.shared:
@@ -137,7 +137,7 @@ func (s *Story) checkOrder() {
 }
 
 // settle checks that nothing is left behind: L2.
-func (s *Story) settle() {
+func (s *Run) settle() {
 	s.orders.given.Wait()
 	s.mu.Lock()
 	s.calm = true
@@ -174,7 +174,7 @@ func (s *Story) settle() {
 	s.nothingLeft("anybody")
 }
 
-func (s *Story) nothingLeft(by string) {
+func (s *Run) nothingLeft(by string) {
 	for _, name := range s.names {
 		lock, _, queue := Keys(name)
 		if s.Do("EXISTS", lock) != int64(0) {
@@ -187,7 +187,7 @@ func (s *Story) nothingLeft(by string) {
 }
 
 // trouble happens to the server and the processes until stop.
-func (s *Story) trouble(r *rand.Rand, stop <-chan struct{}) {
+func (s *Run) trouble(r *rand.Rand, stop <-chan struct{}) {
 	putBack := r.IntN(2) == 0 // a server that loses data must not also have a clock that was put back
 	for i := 0; ; i++ {
 		select {
@@ -242,7 +242,7 @@ var troubles = []string{"server emptied", "server restarted", "key deleted", "sc
 
 // failovers freeze a replica for a while, and may lose the master meanwhile, or
 // then.
-func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
+func (s *Run) failovers(r *rand.Rand, stop <-chan struct{}) {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
 	for n := 0; ; n++ {
 		select {
@@ -270,9 +270,9 @@ func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
 var refusals = []driver.ServerError{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
 	"OOM command not allowed when used memory > 'maxmemory'.", "TRYAGAIN Multiple keys request during rehashing of slot", "BUSY Redis is busy running a script."}
 
-// fate is the network of the story. The chances of a step are its own, so that
-// they stay the same in a story that is smaller.
-func (s *Story) fate(step Step) Fate {
+// fate is the network of the run. The chances of a step are its own, so that
+// they stay the same in a run that is smaller.
+func (s *Run) fate(step Step) Fate {
 	where := fmt.Sprint(step.where(), ".", step.OfID)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(where))
@@ -292,7 +292,7 @@ func (s *Story) fate(step Step) Fate {
 }
 
 // drawn is what chance says of a step, and what it is without any fault.
-func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
+func (s *Run) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
 	f = Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond), Home: some(time.Microsecond)}
 	plain = f
@@ -327,9 +327,9 @@ func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 }
 
 // caller asks for names again and again.
-// What it does in mixed stories stands in harness_mixed_test.go.
+// What it does in mixed runs stands in harness_mixed_test.go.
 type caller struct {
-	story  *Story
+	run    *Run
 	link   *Link
 	label  string // its process and number
 	at     string // that, and the number of the call
@@ -341,15 +341,15 @@ func (c *caller) some(d time.Duration) time.Duration {
 	return 1 + time.Duration(c.random.Int64N(int64(d)))
 }
 
-func (c *caller) run() {
+func (c *caller) calls() {
 	c.random = rand.New(rand.NewPCG(c.seed, 1))
 	for i := range 2 + c.random.IntN(4) {
 		c.random, c.at = rand.New(rand.NewPCG(c.seed, uint64(i)+2)), fmt.Sprint(c.label, ".", i)
 		time.Sleep(c.some(30 * time.Millisecond))
-		if !c.story.plan.May("call", c.at) {
+		if !c.run.plan.May("call", c.at) {
 			continue
 		}
-		c.once(c.story.names[c.random.IntN(len(c.story.names))])
+		c.once(c.run.names[c.random.IntN(len(c.run.names))])
 		if c.link.Dead() {
 			return
 		}
@@ -357,7 +357,7 @@ func (c *caller) run() {
 }
 
 func (c *caller) once(name string) {
-	if c.story.mixed {
+	if c.run.mixed {
 		c.onceMixed(name)
 		return
 	}
@@ -365,7 +365,7 @@ func (c *caller) once(name string) {
 		onceShared(c, name)
 		return
 	}
-	if c.story.several && c.random.IntN(2) == 0 {
+	if c.run.several && c.random.IntN(2) == 0 {
 		c.onceSeveral()
 		return
 	}
@@ -374,11 +374,11 @@ func (c *caller) once(name string) {
 
 func (c *caller) onceMutex(name string) {
 	mutex := c.link.Client.Mutex(name)
-	if c.story.mixed {
+	if c.run.mixed {
 		c.bounds(mutex)
 	}
 	ctx := context.Background()
-	h := c.story.Watch.Called(c.link, name)
+	h := c.run.Watch.Called(c.link, name)
 	h.stays = mutex.MinHold > 0
 	var lease *holdfast.Lease
 	var err error
@@ -395,11 +395,11 @@ func (c *caller) onceMutex(name string) {
 	}
 	c.did("Lock", err)
 	if err != nil {
-		c.story.Watch.Leaves(h)
+		c.run.Watch.Leaves(h)
 		c.refused(err)
 		return
 	}
-	c.story.Watch.Granted(h, lease)
+	c.run.Watch.Granted(h, lease)
 	c.hold(h, lease)
 }
 
@@ -410,21 +410,21 @@ func (c *caller) refused(err error) {
 			return
 		}
 	}
-	if !c.link.Dead() && (c.story.copies == 0 || !errors.Is(err, holdfast.ErrReplicas)) {
-		c.story.Watch.Broken("Lock says %v", err)
+	if !c.link.Dead() && (c.run.copies == 0 || !errors.Is(err, holdfast.ErrReplicas)) {
+		c.run.Watch.Broken("Lock says %v", err)
 	}
 }
 
 // hold works under a lease and checks that a loss is known: S3.
 func (c *caller) hold(h *Held, lease *holdfast.Lease) {
-	if c.story.orders.on && meddle(c, h, lease) {
+	if c.run.orders.on && meddle(c, h, lease) {
 		return
 	}
-	if c.story.mixed && !isShared(h.name) && c.random.IntN(2) == 0 {
+	if c.run.mixed && !isShared(h.name) && c.random.IntN(2) == 0 {
 		c.write(h, lease)
 	}
 	work := c.some(10 * time.Millisecond)
-	if c.random.IntN(6) == 0 && c.story.plan.May("long hold", c.at) {
+	if c.random.IntN(6) == 0 && c.run.plan.May("long hold", c.at) {
 		work = c.some(3 * c.link.TTL)
 	}
 	ctx := lease.Context(context.Background())
@@ -436,27 +436,27 @@ func (c *caller) hold(h *Held, lease *holdfast.Lease) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(250 * time.Millisecond):
-				c.story.Watch.Broken("S3: the lease of %s is over, its context not 250 ms later", h.name)
+				c.run.Watch.Broken("S3: the lease of %s is over, its context not 250 ms later", h.name)
 			}
 		}
 	case <-ctx.Done():
 		if err := lease.Err(); !errors.Is(err, holdfast.ErrLost) || !errors.Is(context.Cause(ctx), holdfast.ErrLost) {
-			c.story.Watch.Broken("S3: a context ended with %v, its lease says %v", context.Cause(ctx), err)
+			c.run.Watch.Broken("S3: a context ended with %v, its lease says %v", context.Cause(ctx), err)
 		}
 		time.Sleep(c.some(20 * time.Millisecond)) // work that is stopping
 	}
-	c.story.Watch.Leaves(h)
+	c.run.Watch.Leaves(h)
 	before := lease.Err()
 	err := lease.Release()
 	c.did("Release", err)
 	ok := err == nil && before == nil || errors.Is(err, holdfast.ErrLost) || before == nil && errors.Is(err, holdfast.ErrUnknown)
 	if !ok && !c.link.Dead() {
-		c.story.Watch.Broken("Release of %s says %v, the lease before it %v", h.name, err, before)
+		c.run.Watch.Broken("Release of %s says %v, the lease before it %v", h.name, err, before)
 	}
 }
 
 // reported counts what a client says of itself.
-func (s *Story) reported(e holdfast.Event) {
+func (s *Run) reported(e holdfast.Event) {
 	what := strings.TrimPrefix(fmt.Sprintf("%T", e), "holdfast.")
 	switch e := e.(type) {
 	case holdfast.Lost:
@@ -467,11 +467,11 @@ func (s *Story) reported(e holdfast.Event) {
 	s.Tally.State(what)
 }
 
-// Several makes a story of three names in which callers also ask for all of them.
-func (s *Story) Several() {
+// Several makes a run of three names in which callers also ask for all of them.
+func (s *Run) Several() {
 	s.several, s.names = true, []string{"n0", "n1", "n2"}
 }
 
-// Order makes a story in which holders are also asked to stop, stolen from, and
+// Order makes a run in which holders are also asked to stop, stolen from, and
 // give their leases to one another.
-func (s *Story) Order() { s.orders.on = true }
+func (s *Run) Order() { s.orders.on = true }
