@@ -104,30 +104,6 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// Adopt in the process that exported, while its own callers wait for the name in
-// line: they do not lose their place, and it is not mistaken for theirs.
-func TestAdoptAtHome(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		holder := s.lock(p0, "n")
-		own := s.waits(p0, "n")
-		text := holder.export()
-		time.Sleep(100 * time.Millisecond)
-		got := s.adopt(p0, "n", text)
-		late := s.waits(p0, "n")
-		other := s.waits(p1, "n")
-		if _, err := p0.Client.Mutex("n").Lock(got.Context(t.Context())); !errors.Is(err, holdfast.ErrDeadlock) {
-			t.Errorf("Lock under the adopted lease: %v; want ErrDeadlock", err)
-		}
-		s.notBefore("a caller beside it", own, 6*time.Second)
-		again := s.adopt(p1, "n", got.export())
-		again.release()
-		s.soon("the caller beside it", own, 100*time.Millisecond).release()
-		s.soon("who came when it was adopted", late, 100*time.Millisecond).release()
-		s.soon("the other", other, 100*time.Millisecond).release()
-	})
-}
-
 // Adopt, whose answer is lost, or that runs twice: the same id asks again, and is
 // granted once. One that arrives late takes nothing.
 func TestAdoptIsRepeated(t *testing.T) {
@@ -151,37 +127,6 @@ func TestAdoptIsRepeated(t *testing.T) {
 	}
 }
 
-// Two adopt at the same moment: one gets it.
-func TestAdoptByTwo(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseBack = step.Kind == "adopt" && step.N == 0
-		})
-		text := s.lock(p0, "n").export()
-		got := make(chan *holdfast.Lease, 2)
-		for _, l := range []*sim.Link{p1, p2} {
-			go func() {
-				lease, err := l.Client.Adopt(context.Background(), text)
-				if err != nil && !errors.Is(err, holdfast.ErrLost) {
-					s.Watch.Broken("%s adopts: %v", l.Owner, err)
-				}
-				got <- lease
-			}()
-		}
-		one, two := <-got, <-got
-		if (one == nil) == (two == nil) {
-			t.Fatalf("adopted: %v and %v; want one", one != nil, two != nil)
-		}
-		if one == nil {
-			one = two
-		}
-		if err := one.Release(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // What nobody adopts ends by the exporter's ttl, which begins again with Export,
 // and the queue goes on.
 func TestNobodyAdopts(t *testing.T) {
@@ -195,92 +140,6 @@ func TestNobodyAdopts(t *testing.T) {
 		got := s.soon("the next", next, 300*time.Millisecond)
 		s.adoptionLost(p0, text, holdfast.Taken)
 		got.release()
-	})
-}
-
-// The exporter never ends what it gave away: not when an answer of it comes late,
-// nor when it closes with a request for that id under way.
-func TestExportedIsNotCancelled(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.subscribe(p1)
-		holder := s.lock(p0, "n")
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 1 && step.Kind == "lock" {
-				f.Back = 1500 * time.Millisecond
-			}
-		})
-		next := s.waits(p1, "n")
-		holder.release()
-		pushed := s.soon("the next, by a push", next, 100*time.Millisecond)
-		text := pushed.export()
-		stop := s.neverFree("n")
-		defer stop()
-		if err := p1.Client.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		stop()
-		s.adopt(p2, "n", text).release()
-	})
-}
-
-// The exporter hears of the id that it gave away, as the holder that its callers
-// wait for: it leaves it alone.
-func TestExportedIsNoStaleID(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0)
-		text := s.lock(p0, "n").export()
-		stop := s.neverFree("n")
-		defer stop()
-		own := s.waits(p0, "n")
-		if _, err := p0.Client.Mutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
-			t.Errorf("TryLock = %v; want ErrHeld", err)
-		}
-		lock, _, _ := sim.Keys("n")
-		s.Do("PEXPIRE", lock, "300000") // as if it were renewed again and again, late
-		p0.Cut()                        // it looks again
-		s.notBefore("a caller at the exporter", own, 60*time.Second)
-		stop()
-		got := s.adopt(p1, "n", text)
-		got.release()
-		s.soon("the caller at the exporter", own, time.Second).release()
-	})
-}
-
-// Adopt that is given up while it is under way leaves nobody's hold behind.
-func TestAdoptIsGivenUp(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "adopt" {
-				f.Back = 200 * time.Millisecond
-			}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if _, err := p1.Client.Adopt(ctx, text); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Adopt = %v; want that of its context", err)
-		}
-		time.Sleep(10 * time.Millisecond)
-		s.nothingLeft("n")
-		s.adoptionLost(p2, text, holdfast.Gone)
-	})
-}
-
-// Redis does not answer: Adopt says so after patience, and what it took over all
-// the same is given back when it does.
-func TestAdoptUnreachable(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 2*time.Second)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseBack = step.Kind == "adopt" })
-		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrUnreachable) {
-			t.Errorf("Adopt = %v; want ErrUnreachable", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-		s.nothingLeft("n")
 	})
 }
 
@@ -300,86 +159,6 @@ func TestAdoptAfterAnOrder(t *testing.T) {
 		}
 		got.over(5500*time.Millisecond, holdfast.Revoked, reason)
 		got.stops()
-	})
-}
-
-// With WaitReplicas an adoption counts when the replicas have it.
-func TestAdoptIsConfirmed(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(1)
-		options := holdfast.Options{TTL: 5 * time.Second, WaitReplicas: 1}
-		p0, p1 := s.Process("p0", options, 1), s.Process("p1", options, 1)
-		text := s.lock(p0, "n").export()
-		got := s.adopt(p1, "n", text)
-		s.Failover(0, 0)
-		time.Sleep(6 * time.Second)
-		if err := got.Err(); err != nil {
-			t.Errorf("after a failover: %v; want it held", err)
-		}
-		got.release()
-	})
-}
-
-// A Client that closes while its adoption is under way takes back what that took
-// over, however late it arrives.
-func TestAdoptWhileClosing(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "adopt" {
-				f.Out = 100 * time.Millisecond
-			}
-		})
-		got := make(chan error, 1)
-		go func() {
-			_, err := p1.Client.Adopt(context.Background(), text)
-			got <- err
-		}()
-		time.Sleep(50 * time.Millisecond)
-		if err := p1.Client.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-got; !errors.Is(err, holdfast.ErrClosed) {
-			t.Errorf("Adopt = %v; want ErrClosed", err)
-		}
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
-		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrClosed) {
-			t.Errorf("Adopt after Close = %v; want ErrClosed", err)
-		}
-	})
-}
-
-// What is adopted and released is not kept idle: nobody could lock it there.
-func TestAdoptedDoesNotLinger(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.Process("p1", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
-		s.adopt(p1, "n", s.lock(p0, "n").export()).release()
-		time.Sleep(10 * time.Millisecond)
-		s.nothingLeft("n")
-	})
-}
-
-// An adoption that is lost before its caller has the lease is lost: it does not
-// become a lock of the free name.
-func TestAdoptLostBeforeItBegins(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(1)
-		options := holdfast.Options{TTL: 5 * time.Second, WaitReplicas: 1}
-		p0, p1 := s.Process("p0", options, 1), s.Process("p1", options, 1)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 1 && step.Kind == "renew" {
-				f.Out = 200 * time.Millisecond
-			}
-		})
-		time.AfterFunc(100*time.Millisecond, func() { s.Evict("n") })
-		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("Adopt = %v; want ErrLost", err)
-		}
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
 	})
 }
 

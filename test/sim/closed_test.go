@@ -35,25 +35,6 @@ func TestOnceEndsBehindClose(t *testing.T) {
 	})
 }
 
-// Close ends no look whose caller waits, whatever time that one has.
-func TestPollWhileClosing(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 1 {
-				f.Back = 500 * time.Millisecond
-			}
-		})
-		s.lock(p0, "n")
-		time.AfterFunc(100*time.Millisecond, func() { _ = p1.Client.Close() })
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer cancel()
-		if leader, err := p1.Client.Election("n").Leader(ctx); err != nil || leader.None() {
-			t.Errorf("a look during Close: %v, %v; want the holder", leader, err)
-		}
-	})
-}
-
 // A steal or the end of an export that has to be sent again is not, after Close.
 func TestCloseEndsWhatIsRepeated(t *testing.T) {
 	const tenure = "0123456789"

@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -71,64 +70,6 @@ func TestDedicated(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Callers of one process with owners of their own wait in the queue as processes do, and
-// none shares another's tenure.
-func TestDedicatedInQueue(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		first := s.dedicated(p0, "n", "a", 0)
-		plain := s.waits(p0, "n")
-		order := make(chan string, 3)
-		for i := range 3 {
-			go func() {
-				h := s.dedicated(p0, "n", fmt.Sprint("b", i), time.Second)
-				order <- s.owner(p0, "n")
-				time.Sleep(100 * time.Millisecond)
-				h.release()
-			}()
-			time.Sleep(50 * time.Millisecond)
-		}
-		m := p0.Client.Mutex("n")
-		m.Owner = "c"
-		var held *holdfast.HeldError
-		if _, err := m.TryLock(t.Context()); !errors.As(err, &held) || held.Owner != "a" || held.Waiters != 4 {
-			t.Errorf("TryLock: %v; want held by a, 4 waiting", err)
-		}
-		first.release()
-		second := s.soon("who came first", plain, 50*time.Millisecond)
-		if got := s.owner(p0, "n"); got != "p0" {
-			t.Errorf("held by %q, want p0", got)
-		}
-		second.release()
-		for i := range 3 {
-			if got, want := <-order, fmt.Sprint("b", i); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		}
-		time.Sleep(200 * time.Millisecond)
-		s.nothingLeft("n")
-	})
-}
-
-// What is exported keeps its owner and ttl, and a lock by another ttl is lost when its
-// time is over, though its Client's would be longer.
-func TestDedicatedIsExported(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		text := s.dedicated(p0, "n", "curl", 2*time.Second).export()
-		if got := s.renewExported(p1, text); got.TTL != 2*time.Second || got.Owner != "curl" {
-			t.Errorf("got %+v; want ttl 2s, owner curl", got)
-		}
-		time.Sleep(2100 * time.Millisecond)
-		s.exportedLost(p1, text, holdfast.Gone, "")
-
-		got := s.dedicated(p0, "n", "", 2*time.Second)
-		p0.Silence(time.Minute)
-		got.over(2*time.Second, holdfast.Expired, "")
-		s.Watch.Leaves(got.held)
-	})
 }
 
 // A ttl out of range is a mistake of the program.

@@ -63,27 +63,3 @@ func TestDetailsAreKeptAlive(t *testing.T) {
 		}
 	})
 }
-
-// Details that the network doubles, or brings after Close, end by themselves.
-func TestDetailsComeLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.talks("p0")
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "details_note" {
-				f.Twice, f.Again = true, 30*time.Minute
-			}
-		})
-		s.lock(p0, "n").release()
-		time.Sleep(time.Second)
-		if err := p0.Client.Close(); err != nil {
-			t.Error(err)
-		}
-		if n := s.Do("DBSIZE"); n != int64(1) {
-			t.Errorf("after Close %v keys are left, want the fence alone", n)
-		}
-		time.Sleep(2 * time.Hour)
-		if n := s.Do("DBSIZE"); n != int64(1) {
-			t.Errorf("in the end %v keys are left, want the fence alone", n)
-		}
-	})
-}

@@ -2,14 +2,11 @@ package sim_test
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
@@ -98,30 +95,6 @@ func (d *diary) wantsWithin(s stage, limit time.Duration, want ...string) {
 	d.wants(s, want...)
 }
 
-// Candidates of one process, each with its value, stand in one line with those
-// of others: the id in Redis bears the value of the one that leads, and no two
-// lead at once.
-func TestCandidatesOfOneProcess(t *testing.T) {
-	play(t, func(_ *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0, p1)
-		terms := []<-chan hold{s.campaigns(p0, "a"), s.campaigns(p0, "b"), s.campaigns(p1, "c"), s.campaigns(p0, "a")}
-		lock, _, _ := sim.Keys("n")
-		for i, want := range []string{"a", "b", "c", "a"} {
-			h := s.soon(want, terms[i], time.Second)
-			if id, _ := s.Do("GET", lock).(string); !strings.HasSuffix(id, "|"+want) {
-				s.t.Errorf("the lock key is %q while %s leads; want an id with its value", id, want)
-			}
-			for _, later := range terms[i+1:] {
-				s.notBefore("the next candidate", later, 20*time.Millisecond)
-			}
-			h.release()
-		}
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
-	})
-}
-
 // An observer is told of every change by announcement, with its term, at once and
 // once; and of a resignation by whoever resigned.
 func TestElectionIsAnnounced(t *testing.T) {
@@ -146,32 +119,6 @@ func TestElectionIsAnnounced(t *testing.T) {
 		}
 		if exists := s.Do("EXISTS", "holdfast/term:{"+sim.Prefix+"n}"); exists != int64(0) {
 			t.Errorf("T is left behind: EXISTS = %v", exists)
-		}
-	})
-}
-
-// While nothing happens an observer costs few commands.
-func TestIdleObserverIsCheap(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		looks := 0
-		s.on(func(step sim.Step, _ *sim.Fate) {
-			if step.Kind == "election_leader" {
-				looks++
-			}
-		})
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		d := s.observes(p1)
-		defer d.stop()
-		time.Sleep(10 * time.Minute)
-		var idle, led int
-		s.Guard(func() { idle, looks = looks, 0 })
-		a := s.leads(p0, "a")
-		time.Sleep(10 * time.Minute)
-		s.Guard(func() { led = looks })
-		a.release()
-		t.Logf("%d and %d looks in ten minutes", idle, led)
-		if idle > 60 || led > 80 {
-			t.Errorf("in ten minutes %d looks while nobody leads, %d while one does; want at most 60 and 80", idle, led)
 		}
 	})
 }
@@ -279,44 +226,6 @@ func TestLeaderIsKilled(t *testing.T) {
 	})
 }
 
-// The leader is cut off for longer than its ttl. It stops before the next one
-// leads, and campaigns again when it is back: at no time do two believe that they
-// lead.
-func TestLeaderIsCutOff(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
-		s.subscribe(p0, p1)
-		d := s.observes(p2)
-		defer d.stop()
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		over := make(chan error, 1)
-		terms := 0
-		go func() {
-			over <- holdfast.Lead(ctx, p0.Client.Election("n"), "a", func(ctx context.Context, lease *holdfast.Lease) error {
-				h := s.Watch.Called(p0, "n")
-				s.Watch.Granted(h, lease)
-				terms++
-				<-ctx.Done()
-				s.Watch.Leaves(h)
-				return errors.New("what counts is that the term was lost")
-			})
-		}()
-		time.Sleep(time.Second)
-		next := s.campaigns(p1, "b")
-		go p0.Silence(10 * time.Second)
-		b := s.soon("b", next, 4*time.Second)
-		s.lookFor("n", 12*time.Second)
-		b.release()
-		time.Sleep(time.Second)
-		d.wants(s, "none", "a", "b", "a")
-		cancel()
-		if err := <-over; err == nil || terms != 2 {
-			t.Errorf("Lead = %v after %d terms; want what f returned after the second", err, terms)
-		}
-	})
-}
-
 // The subscription of an observer breaks, and a change is announced before it is
 // back. It is asked for at once then.
 func TestObserverSubscribesAgain(t *testing.T) {
@@ -400,16 +309,6 @@ func TestCloseResigns(t *testing.T) {
 		s.Watch.Leaves(a.held)
 		_ = p0.Client.Close()
 		d.wantsWithin(s, 100*time.Millisecond, "a", "none")
-	})
-}
-
-// Who resigns is not kept on by Options.Linger: nobody could take its turn.
-func TestResignedDoesNotLinger(t *testing.T) {
-	play(t, func(_ *testing.T, s stage) {
-		p0 := s.Process("p0", holdfast.Options{Linger: time.Minute}, 1)
-		s.leads(p0, "a").release()
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,35 +145,6 @@ func TestEvalKeyGone(t *testing.T) {
 		case <-h.Done():
 		case <-time.After(time.Second):
 			t.Error("a second later the lease is still believed in")
-		}
-		s.Watch.Leaves(h.held)
-		_ = h.Release()
-	})
-}
-
-// The same beside a renewal that ran before the loss: its answer proves nothing, and another
-// is sent.
-func TestEvalKeyGoneBesideARenewal(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		var slow atomic.Bool
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" && !slow.Swap(true) {
-				f.Back = 300 * time.Millisecond
-			}
-		})
-		h := s.lock(p0, "n")
-		for !slow.Load() {
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(50 * time.Millisecond)
-		s.Evict("n")
-		if _, err := h.eval(setStock, "after"); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("Eval: %v; want ErrLost", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-		if err := h.Err(); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("a moment later: %v; want ErrLost", err)
 		}
 		s.Watch.Leaves(h.held)
 		_ = h.Release()

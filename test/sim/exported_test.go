@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -274,34 +273,6 @@ func TestExportedIsConfirmed(t *testing.T) {
 		s.Freeze(0)
 		if got, err := p0.Client.RenewExported(t.Context(), text); !errors.Is(err, holdfast.ErrReplicas) {
 			t.Errorf("with a frozen replica: %+v, %v; want ErrReplicas", got, err)
-		}
-	})
-}
-
-// While Redis does not answer it says so; the end of the caller's context is that.
-func TestExportedUnreachable(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 2*time.Second)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseBack = step.Kind == "exported" })
-		if _, err := p1.Client.RenewExported(t.Context(), text); !errors.Is(err, holdfast.ErrUnreachable) {
-			t.Errorf("RenewExported: %v; want ErrUnreachable", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if err := p1.Client.ReleaseExported(ctx, text); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("ReleaseExported: %v; want that of its context", err)
-		}
-		for _, wrong := range []string{"", "holdfast1-", "holdfast1-AAAA", text[:len(text)-1], text + "A"} {
-			if _, err := p1.Client.CheckExported(t.Context(), wrong); !errors.Is(err, holdfast.ErrExport) {
-				t.Errorf("%q: %v; want ErrExport", wrong, err)
-			}
-		}
-		if err := p1.Client.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, err := p1.Client.CheckExported(t.Context(), text); !errors.Is(err, holdfast.ErrClosed) {
-			t.Errorf("after Close: %v; want ErrClosed", err)
 		}
 	})
 }

@@ -8,25 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// Several frozen processes stand in a row in front of one that lives, or of ten. The
-// release grants the name to the first and tells the second when to look: both are frozen.
-// So the living ones look by themselves, and do not trust in the holder's ttl of a minute.
-// The release comes at two moments between two looks.
-func TestFrozenInARow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this takes long")
-	}
-	for kind, wait := range kinds {
-		for _, frozen := range []int{1, 2, 5} {
-			for _, living := range []int{1, 10} {
-				t.Run(fmt.Sprint(kind, frozen, "before", living), func(t *testing.T) {
-					frozenInARow(t, wait, frozen, living)
-				})
-			}
-		}
-	}
-}
-
 // The waiter that hands over to one frozen process looks at the end of its claim window,
 // however many frozen processes are left in front of it.
 func TestManyFrozenInARow(t *testing.T) {

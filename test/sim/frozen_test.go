@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,17 +35,6 @@ var kinds = map[string]func(s stage, l *sim.Link, n int) <-chan hold{
 // three processes, which are numbered from 0.
 func (s stage) three(ttl time.Duration) (p0, p1, p2 *sim.Link) {
 	return s.process("p0", ttl), s.process("p1", ttl), s.process("p2", ttl)
-}
-
-// subscriptions counts those that a process begins from now on.
-func (s stage) subscriptions(process int) *int {
-	n := new(int)
-	s.on(func(step sim.Step, f *sim.Fate) {
-		if step.Process == process && step.Kind == "subscribe" {
-			*n++
-		}
-	})
-	return n
 }
 
 // waitsDedicated is waits with an owner of its own.
@@ -153,33 +141,6 @@ func TestFrozenAmongTheLiving(t *testing.T) {
 	}
 }
 
-// Two frozen processes in front cost a window each.
-func TestFrozenTwo(t *testing.T) {
-	for kind, wait := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0, p1, p2, p3 := s.process("p0", 5*time.Second), s.process("p1", 5*time.Second), s.process("p2", 5*time.Second), s.process("p3", 5*time.Second)
-				first := s.soon("the first", wait(s, p0, 0), time.Second)
-				for i := range 5 {
-					wait(s, p1, i+1)
-				}
-				for i := range 5 {
-					wait(s, p2, i+11)
-				}
-				next := wait(s, p3, 99)
-				time.Sleep(3 * time.Second)
-				go p1.Pause(time.Minute)
-				go p2.Pause(time.Minute)
-				time.Sleep(time.Millisecond)
-				first.release()
-				s.soon("the next", next, 2*claimWindow+time.Second+10*lookEach).release()
-				p1.Kill()
-				p2.Kill()
-			})
-		})
-	}
-}
-
 // Readers overlap, so that the name is never free, and three writers wait in each of one
 // process, or five, that are frozen. After its window a process costs the readers nothing more.
 func TestFrozenWritersAndReaders(t *testing.T) {
@@ -221,31 +182,6 @@ func TestFrozenWritersAndReaders(t *testing.T) {
 			t.Errorf("beside the writers of %d frozen processes after their windows: %d reads in 24 s, want at least %d of %d", writers, got, want, rounds[0])
 		}
 	}
-}
-
-// A writer at the head that lives, but was not heard of for a window, comes back to its
-// place before those who came after it.
-func TestSilentHeadComesBack(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.three(15 * time.Second)
-		first := s.take(p0, "n", read)
-		w := s.wants(p1, "n", write)
-		var slow atomic.Bool
-		slow.Store(true)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "shared_lock" && step.Process == 1 && slow.Load() {
-				f.LoseOut = true // its connection for commands hangs; it hears what is pushed
-			}
-		})
-		r := s.soon("the reader", s.wants(p2, "n", read), claimWindow+lookAfter+lookEach)
-		other := s.wants(p2, "n", write)
-		slow.Store(false)
-		time.Sleep(5 * time.Second)
-		first.release()
-		r.release()
-		s.soon("the writer", w, lookAfter).release()
-		s.soon("who came later", other, lookAfter).release()
-	})
 }
 
 // The key of a lease is deleted, whose Client waits for the name with another owner, too.
@@ -381,54 +317,5 @@ func TestFrozenHolderIsNotProlonged(t *testing.T) {
 		}
 		p1.Kill()
 		s.soon("the next", next, ttl+claimWindow+lookAfter).release()
-	})
-}
-
-// A Client that goes on after it was frozen has its places again, and knows why: it does
-// not take its subscription for broken, which would make its waiters dead for a moment.
-func TestFrozenKeepsItsSubscription(t *testing.T) {
-	for kind, wait := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0, p1, p2 := s.three(15 * time.Second)
-				first := s.soon("the first", wait(s, p0, 0), time.Second)
-				one, two := wait(s, p1, 1), wait(s, p1, 2)
-				next := wait(s, p2, 3)
-				time.Sleep(5 * time.Second)
-				go p1.Pause(4 * time.Second) // less than a ping waits for its answer
-				time.Sleep(time.Millisecond)
-				first.release()
-				got := s.soon("the next", next, claimWindow+time.Second)
-				subscribed := s.subscriptions(1)
-				time.Sleep(25 * time.Second)
-				if *subscribed > 0 {
-					t.Error("it subscribed again")
-				}
-				got.release()
-				s.soon("one", one, lookAfter).release()
-				s.soon("two", two, lookAfter).release()
-			})
-		})
-	}
-}
-
-// A machine was suspended, and the place of its waiter is gone when that one looks, later
-// than it meant to. That has a reason, and its subscription is not taken for broken.
-func TestLatePollKeepsItsSubscription(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		first := s.lock(p0, "n")
-		next := s.waits(p1, "n")
-		time.Sleep(5 * time.Second)
-		subscribed := s.subscriptions(1)
-		_, _, queue := sim.Keys("n")
-		s.Do("DEL", queue)
-		p1.Leap(30 * time.Second)
-		time.Sleep(3 * time.Second) // a Client that only waits looks at the clock every 2 s
-		if n := s.Do("ZCARD", queue); n != int64(1) || *subscribed > 0 {
-			t.Errorf("%v in the queue, subscribed again %d times; want its place, and the subscription as it was", n, *subscribed)
-		}
-		first.release()
-		s.soon("the next", next, lookAfter).release()
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/test/sim"
 )
 
 // graces are holds with a MaxHold and a Grace, each with what another Client asks for.
@@ -116,75 +115,6 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// Redis does not hear that the name is free when Grace is over. When Release returns, it
-// has.
-func TestGraceThenRelease(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", time.Minute), s.process("p1", 6*time.Second)
-		until := time.Now().Add(13 * time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseOut = step.Kind == "unlock" && time.Now().Before(until)
-		})
-		first := s.atMost(p0, "n", 10*time.Second) // and 2 s
-		first.endsAt(10 * time.Second)
-		time.Sleep(2500 * time.Millisecond)
-		s.Watch.Leaves(first.held)
-		_ = first.Release()
-		p0.Kill()
-		s.soon("the next", s.waits(p1, "n"), 50*time.Millisecond).release()
-	})
-}
-
-// After a Release the end of Grace sends nothing more.
-func TestGraceAfterRelease(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		first := s.atMost(p0, "n", 3*time.Second)
-		first.endsAt(3 * time.Second)
-		first.stops()
-		s.on(func(step sim.Step, _ *sim.Fate) { t.Errorf("%s is sent after the release", step.Kind) })
-		time.Sleep(3 * time.Second)
-	})
-}
-
-// The process stood still when Grace began and ended, so its work had no time to stop:
-// Grace begins when the lease was ended, not when it should have been.
-func TestGraceAfterAPause(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", time.Minute), s.process("p1", 6*time.Second)
-		first := s.atMost(p0, "n", 10*time.Second)
-		next := s.waits(p1, "n")
-		time.Sleep(9 * time.Second)
-		p0.Leap(9 * time.Second)
-		first.over(300*time.Millisecond, holdfast.MaxHold, "")
-		s.notBefore("the next", next, 1600*time.Millisecond)
-		s.Watch.Leaves(first.held)
-		s.soon("the next", next, 600*time.Millisecond).release()
-		_ = first.Release()
-	})
-}
-
-// Both: the name is in cool-down for what is left of MinHold when Grace is over.
-func TestGraceThenCoolDown(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
-		s.subscribe(p1)
-		mutex := p0.Client.Mutex("n")
-		mutex.MinHold, mutex.MaxHold = 30*time.Second, 10*time.Second
-		h := s.Watch.Called(p0, "n")
-		lease, err := mutex.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Watch.Granted(h, lease)
-		next := s.waits(p1, "n")
-		hold{lease, h, s}.endsAt(10 * time.Second)
-		s.Watch.Leaves(h)
-		s.afterCooldown(next, h.Got, 30*time.Second).release()
-		_ = lease.Release()
-	})
-}
-
 // On a quorum, too.
 func TestQuorumGrace(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
@@ -217,34 +147,4 @@ func TestQuorumGrace(t *testing.T) {
 		}
 		_ = p.release(b)
 	})
-}
-
-// Nobody else campaigns: observers hear that nobody leads any more when the name was given back after Grace, also
-// if Redis hears of that later.
-func TestGraceIsAnnounced(t *testing.T) {
-	for _, late := range []time.Duration{0, time.Second} {
-		play(t, func(t *testing.T, s stage) {
-			p0, p1 := s.process("p0", time.Minute), s.process("p1", time.Minute)
-			s.on(func(step sim.Step, f *sim.Fate) {
-				if step.Kind == "unlock" {
-					f.Out += late
-				}
-			})
-			d := s.observes(p1)
-			e := p0.Client.Election("n")
-			e.MaxHold, e.Grace = 3*time.Second, 2*time.Second
-			lease, err := e.Campaign(t.Context(), "a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(4900 * time.Millisecond)
-			d.wants(s, "none", "a")
-			d.wantsWithin(s, 200*time.Millisecond+late, "none", "a", "none")
-			time.Sleep(20 * time.Second)
-			d.wants(s, "none", "a", "none")
-			_ = lease.Release()
-			d.stop()
-			<-d.over
-		})
-	}
 }

@@ -94,41 +94,6 @@ func TestMinHoldOrders(t *testing.T) {
 	})
 }
 
-// The own callers wait for the cool-down, too, and one who asks for a MinHold gets a tenure of
-// its own, behind a turn that did not.
-func TestMinHoldOwnWaiters(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		s.subscribe(p0)
-		plain := s.lock(p0, "n")
-		first := s.waitsToKeep(p0, "n", 20*time.Second)
-		second := s.waits(p0, "n")
-		third := s.waitsToKeep(p0, "n", 20*time.Second)
-		time.Sleep(30 * time.Second) // renewed by the ttl meanwhile
-		plain.release()
-		got := s.soon("the first", first, 50*time.Millisecond)
-		began := time.Now()
-		got.release()
-		s.afterCooldown(second, began, 20*time.Second).release()
-		s.soon("the third", third, 100*time.Millisecond)
-	})
-}
-
-// A lease that lasted longer than asked for is given on at once.
-func TestMinHoldIsOver(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0, p1)
-		first := s.keeps(p0, "n", 20*time.Second)
-		next := s.waits(p1, "n")
-		time.Sleep(21 * time.Second)
-		first.release()
-		s.soon("the next", next, 10*time.Millisecond).release()
-		time.Sleep(100 * time.Millisecond)
-		s.nothingLeft("n")
-	})
-}
-
 // The holder dies: the name stays locked until the time is over, however much of it
 // has gone and however long the ttl; then it is free.
 func TestMinHoldCrash(t *testing.T) {
@@ -153,103 +118,6 @@ func TestMinHoldCrash(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A MinHold below the ttl: a grant by push lives for two seconds only.
-func TestMinHoldCrashOfAPushedGrant(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0, p1)
-		before := s.lock(p1, "n")
-		waits := s.waitsToKeep(p0, "n", 10*time.Second)
-		before.release()
-		first := s.soon("p0", waits, time.Second)
-		began := first.held.Got
-		p0.Kill()
-		next := s.waits(p1, "n")
-		s.notBefore("the next", next, time.Until(began.Add(10*time.Second))-time.Millisecond)
-		s.soon("the next", next, 6*time.Second).release()
-	})
-}
-
-// The holder dies, and a late duplicate of its lock comes: it does not cut the life
-// The answer of the release is lost: nobody knows, but the name cools down all the same,
-// The release runs twice, and once more when another holds the name: that one
-// A grant that is heard of again while the release is on its way is answered by
-// The holder can't renew and loses its lease. Giving it back, then or later, does
-// A frozen holder: others get the name when the time is over, and it knows at its
-// A caller that gives up before the lease began leaves no cool-down.
-func TestMinHoldGivenUp(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 3*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" {
-				f.Back = 100 * time.Millisecond
-			}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		mutex := p0.Client.Mutex("n")
-		mutex.MinHold = time.Hour
-		if lease, err := mutex.Lock(ctx); err == nil {
-			t.Fatalf("Lock = %v; want its context's error", lease)
-		}
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
-	})
-}
-
-// Close makes what is held rest.
-func TestMinHoldClose(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		first := s.keeps(p0, "n", time.Minute)
-		s.Watch.Leaves(first.held)
-		if err := p0.Client.Close(); err != nil {
-			t.Error(err)
-		}
-		lock, _, _ := sim.Keys("n")
-		if got := s.Do("GET", lock); got != "cooldown|p0" {
-			t.Errorf("the lock key is %v; want cooldown|p0", got)
-		}
-		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
-	})
-}
-
-// Close gives back also what is over, and was not released by who still stops.
-func TestCloseGivesBackWhatIsOver(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.on(func(sim.Step, *sim.Fate) {})
-		mutex := p0.Client.Mutex("n")
-		mutex.MaxHold = 100 * time.Millisecond
-		lease, err := mutex.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-lease.Done()
-		if err := p0.Client.Close(); err != nil {
-			t.Error(err)
-		}
-		s.soon("the next", s.waits(p1, "n"), time.Second).release()
-	})
-}
-
-// A caller that shares a lease and asks for more time gets it.
-func TestMinHoldLargestCounts(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		first := s.keeps(p0, "n", 20*time.Second)
-		mutex := p0.Client.Mutex("n")
-		mutex.Reentrant, mutex.MinHold = true, time.Minute
-		share, err := mutex.Lock(first.Context(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = share.Release()
-		first.release()
-		s.afterCooldown(s.waits(p1, "n"), first.held.Got, time.Minute).release()
-	})
 }
 
 // With replicas, the MinHold is acknowledged before the lease begins: a failover
@@ -336,39 +204,6 @@ func TestMinHoldHeadIsNotified(t *testing.T) {
 		next := s.waits(p1, "n")
 		first.release()
 		s.afterCooldown(next, first.held.Got, 10*time.Second).release()
-	})
-}
-
-// Two in one process, the first longer than its MinHold: for the second the life
-// of the lock key is secured again.
-func TestMinHoldTwoInOneTenure(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		first := s.keeps(p0, "n", 20*time.Second)
-		waits := s.waitsToKeep(p0, "n", 20*time.Second)
-		time.Sleep(time.Until(first.held.Got.Add(20 * time.Second)))
-		first.release()
-		second := s.soon("the second", waits, 100*time.Millisecond)
-		p0.Kill()
-		s.afterCooldown(s.waits(p1, "n"), second.held.Got, 20*time.Second).release()
-	})
-}
-
-// Behind a turn without a MinHold, in the same tenure: what the grant set has gone
-// by in part.
-func TestMinHoldBehindAnother(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0)
-		plain := s.lock(p0, "n")
-		waits := s.waitsToKeep(p0, "n", 14*time.Second)
-		time.Sleep(4 * time.Second)
-		plain.release()
-		second := s.soon("the second", waits, 100*time.Millisecond)
-		p0.Kill()
-		next := s.waits(p1, "n")
-		s.notBefore("the next", next, time.Until(second.held.Got.Add(14*time.Second))-time.Millisecond)
-		s.soon("the next", next, 2*time.Second).release()
 	})
 }
 

@@ -4,13 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/test/sim"
 )
 
 // shows fails the test unless this is what a process holds and waits for.
@@ -90,49 +88,5 @@ func TestLocalState(t *testing.T) {
 		<-last.Done() // it expires, and is not released yet
 		shows(t, c)
 		_ = last.Release()
-	})
-}
-
-// Renewals tell how much of the life was left: two thirds as usual, less with each that
-// fails, and close to nothing with the last before the deadline.
-func TestSlack(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		const ttl = 6 * time.Second
-		var mu sync.Mutex
-		var answered, failed []float64
-		p0 := s.Process("p0", holdfast.Options{TTL: ttl, OnEvent: func(e holdfast.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			switch e := e.(type) {
-			case holdfast.Renewed:
-				answered = append(answered, e.Slack)
-			case holdfast.RenewFailed:
-				failed = append(failed, e.Slack)
-			}
-		}}, 1)
-		s.on(func(sim.Step, *sim.Fate) {})
-		lease := s.lock(p0, "n")
-		time.Sleep(5 * ttl)
-		mu.Lock()
-		if len(answered) < 10 || len(failed) > 0 {
-			t.Errorf("got %d answered and %d failed, want ten or more and none", len(answered), len(failed))
-		}
-		for _, slack := range answered {
-			if slack < 0.6 || slack > 0.85 {
-				t.Errorf("slack: got %v, want about two thirds, or more where it was asked early", slack)
-			}
-		}
-		answered = nil
-		mu.Unlock()
-
-		p0.Silence(ttl / 2) // a renewal is lost, and the one after it
-		time.Sleep(2 * ttl)
-		mu.Lock()
-		late := slices.Concat(failed, answered)
-		if least := slices.Min(late); least <= 0 || least > 0.55 {
-			t.Errorf("least slack after lost renewals: got %v of %v, want less than half", least, late)
-		}
-		mu.Unlock()
-		lease.release()
 	})
 }

@@ -116,35 +116,6 @@ func TestMaxHoldGivenBack(t *testing.T) {
 	})
 }
 
-// Nobody releases: the name is free when its ttl is over.
-func TestMaxHoldWithoutRelease(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
-		first := s.atMost(p0, "n", 20*time.Second)
-		next := s.waits(p1, "n")
-		first.endsAt(20 * time.Second)
-		s.soon("the next", next, 6*time.Second).release()
-		s.Watch.Leaves(first.held)
-		_ = first.Release()
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
-	})
-}
-
-// Redis hangs: the end is reckoned here, and comes in time.
-func TestMaxHoldWhileTheStoreHangs(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", time.Minute)
-		first := s.atMost(p0, "n", 10*time.Second)
-		go p0.Silence(time.Minute)
-		first.endsAt(10 * time.Second)
-		s.Watch.Leaves(first.held)
-		_ = first.Release()
-		time.Sleep(2 * time.Minute)
-		s.nothingLeft("n")
-	})
-}
-
 // The process was suspended beyond the end, and beyond a renewal: the first look says
 // so, and it is not renewed any more.
 func TestMaxHoldAfterASuspend(t *testing.T) {
@@ -217,58 +188,4 @@ func TestMaxHoldIsNotRenewed(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Both: the lease ends, and the name cools down for what is left.
-func TestMaxHoldThenCoolDown(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
-		s.subscribe(p1)
-		mutex := p0.Client.Mutex("n")
-		mutex.MinHold, mutex.MaxHold = 30*time.Second, 10*time.Second
-		h := s.Watch.Called(p0, "n")
-		lease, err := mutex.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Watch.Granted(h, lease)
-		next := s.waits(p1, "n")
-		first := hold{lease, h, s}
-		first.endsAt(10 * time.Second)
-		s.Watch.Leaves(h)
-		_ = lease.Release()
-		s.afterCooldown(next, h.Got, 30*time.Second).release()
-	})
-}
-
-// Who was suspended beyond the end by MaxHold, and beyond a renewal, does not renew any
-// more: the nodes would keep the name for another ttl.
-func TestQuorumMaxHoldAfterASuspend(t *testing.T) {
-	assemble(t, func(t *testing.T, r *republic, id string) {
-		p := r.join(id, time.Minute, 1, 0, 1, 2)
-		mutex := p.client.Mutex("n")
-		mutex.MaxHold = 10 * time.Second
-		b, err := p.lockBy(t.Context(), "n", mutex.Lock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.passing(func(w way) passage {
-			if w.kind == "quorum_renew" {
-				t.Error("it is renewed after its end")
-			}
-			return passage{}
-		})
-		p.slept.Add(int64(25 * time.Second))
-		r.sleep(time.Second)
-		if lost, ok := errors.AsType[*holdfast.LostError](b.lease.Err()); !ok || lost.Cause != holdfast.MaxHold {
-			t.Errorf("Err = %v; want MaxHold", b.lease.Err())
-		}
-		_ = p.release(b)
-		r.sleep(time.Second)
-		for node := range 3 {
-			if got := r.has(node, "n"); got != "" {
-				t.Errorf("node %d has %q, want nothing", node, got)
-			}
-		}
-	})
 }

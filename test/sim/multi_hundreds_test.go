@@ -1,14 +1,10 @@
 package sim_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/holdfast-go/holdfast/test/sim"
 )
 
 // hundreds are names in their order.
@@ -126,38 +122,5 @@ func TestMultiHundredsLoseOne(t *testing.T) {
 			t.Errorf("the lease: got %v, want one of all names", err)
 		}
 		m.release()
-	})
-}
-
-// A chunk that arrives when the attempt was given up, or a second time, leaves nothing
-// behind, and no name with two holders.
-func TestMultiHundredsLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 5*time.Second), s.process("p1", 5*time.Second)
-		chunks := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "multi_lock" {
-				if chunks++; chunks == 2 {
-					f.Out, f.Again = 3*time.Second, 2*time.Second
-				}
-			}
-		})
-		names := hundreds(200)
-		if _, err := s.multi(p0, 100*time.Millisecond, names...); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("got %v, want that the wait ends", err)
-		}
-		m, err := s.multi(p1, time.Minute, names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		if err := m.Err(); err != nil {
-			t.Errorf("the lease beside a late chunk: %v", err)
-		}
-		m.release()
-		time.Sleep(6 * time.Second)
-		for _, name := range names {
-			s.nothingLeft(name)
-		}
 	})
 }

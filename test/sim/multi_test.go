@@ -196,34 +196,6 @@ func TestMultiGivesUpInTime(t *testing.T) {
 	})
 }
 
-// While it waits for one name, those before it are kept, however long that takes.
-func TestMultiKeepsWhatItHas(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
-		holder := s.lock(p0, "b")
-		got := make(chan *several, 1)
-		go func() {
-			m, err := s.multi(p1, 2*time.Minute, "a", "b")
-			if err != nil {
-				t.Error(err)
-			}
-			got <- m
-		}()
-		for range 200 {
-			time.Sleep(100 * time.Millisecond)
-			if !s.locked("a") {
-				t.Fatal("a is not kept")
-			}
-		}
-		holder.release()
-		m := <-got
-		if m == nil || m.Err() != nil || m.Remaining() <= 0 {
-			t.Fatalf("got %+v; want a lease of both", m)
-		}
-		m.release()
-	})
-}
-
 // A name is lost while the next one is waited for. Lock does not return half a
 // lease: it begins again, and gets both.
 func TestMultiBeginsAgain(t *testing.T) {

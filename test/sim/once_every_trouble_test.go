@@ -100,24 +100,6 @@ func TestOnceEveryGivesTheTickBack(t *testing.T) {
 	})
 }
 
-// The lease is over when the process hears of it: the job does not run, and another may
-// begin the tick.
-func TestOnceEveryTooLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "once_lock" && step.Process == 0 {
-				f.Back = 1500 * time.Millisecond
-			}
-		})
-		if err := s.tick(p0, time.Minute, time.Time{}, 0, func() { t.Error("it runs") }); err == nil || errors.Is(err, holdfast.ErrNotDue) {
-			t.Errorf("OnceEvery = %v; want an error that says why", err)
-		}
-		time.Sleep(2 * time.Second)
-		s.ticks(p1, time.Minute, true)
-	})
-}
-
 // The clock of Redis steps back: no tick begins twice, and when it is past the newest
 // tick they go on.
 func TestOnceEveryClockStepsBack(t *testing.T) {

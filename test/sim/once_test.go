@@ -165,27 +165,6 @@ func TestOnceRetryableBehindClose(t *testing.T) {
 	})
 }
 
-// The process dies in the middle: it counts as run, and the record has no end.
-func TestOnceCrash(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
-		began := time.Now()
-		go func() { _ = s.once(p0, time.Minute, 20*time.Second, func() {}) }()
-		time.Sleep(10 * time.Second)
-		p0.Kill()
-		for time.Since(began) < 59*time.Second {
-			if e := s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("it runs twice") })); e.Last == nil || !e.Last.Ended.IsZero() {
-				t.Errorf("got %+v; want a run without an end", e.Last)
-			}
-			time.Sleep(time.Second)
-		}
-		time.Sleep(1100 * time.Millisecond)
-		if err := s.once(p1, time.Minute, 0, func() {}); err != nil {
-			t.Errorf("Once = %v; want a run after the interval", err)
-		}
-	})
-}
-
 // A run that was frozen until another had begun does not write over that one's
 // record, neither when it ends nor by a request that comes late.
 func TestOnceStaleRun(t *testing.T) {

@@ -206,48 +206,6 @@ func TestOrderAfterTheHolderChanged(t *testing.T) {
 	}
 }
 
-// A push that something was ordered can overtake the answer by which the tenure
-// begins; then it asks at once.
-func TestEarlyRevoke(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
-		s.subscribe(p0)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "lock" {
-				f.Back = 200 * time.Millisecond
-			}
-		})
-		got := make(chan hold, 1)
-		go func() { got <- s.lock(p0, "n") }()
-		time.Sleep(100 * time.Millisecond)
-		s.revoke(op, "n", reason)
-		holder := <-got
-		holder.over(50*time.Millisecond, holdfast.Revoked, reason)
-		holder.stops()
-	})
-}
-
-// A renewal that is under way may have run before the order: the push makes the
-// holder send another.
-func TestRevokeWhileARenewalHangs(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
-		s.subscribe(p0)
-		holder := s.lock(p0, "n")
-		hangs := true
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if hangs && step.Kind == "renew" {
-				f.Back, hangs = 2*time.Second, false
-			}
-		})
-		time.Sleep(5100 * time.Millisecond)
-		s.revoke(op, "n", reason)
-		holder.over(10*time.Millisecond, holdfast.Revoked, reason)
-		holder.stops()
-		time.Sleep(3 * time.Second)
-	})
-}
-
 // Anybody may publish: a push alone ends nothing.
 func TestFalseRevoke(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -265,18 +223,6 @@ func TestFalseRevoke(t *testing.T) {
 			t.Errorf("after a false push: %v; want it held", err)
 		}
 		holder.release()
-	})
-}
-
-// A name that is kept idle is given up at once when that is revoked.
-func TestRevokeOfAnIdleTenure(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1), s.process("op", 15*time.Second)
-		s.lock(p0, "n").release()
-		time.Sleep(time.Second)
-		s.revoke(op, "n", reason)
-		time.Sleep(10 * time.Millisecond)
-		s.nothingLeft("n")
 	})
 }
 
@@ -365,50 +311,6 @@ func TestStealPastTheDead(t *testing.T) {
 		s.steal(op, "n", reason)
 		s.soon("the next", next, 10*time.Millisecond).release()
 		holder.over(5500*time.Millisecond, holdfast.Stolen, reason)
-		holder.stops()
-	})
-}
-
-// Orders are refused without a reason, or for what is no hash; the store that
-// does not answer is told as such.
-func TestOrdersThatAreRefused(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 2*time.Second), s.process("op", 2*time.Second)
-		holder := s.lock(p0, "n")
-		tenure := s.hash(op, "n")
-		for _, c := range []struct{ tenure, reason, want string }{
-			{tenure, " \n", "a reason is required"}, {"", reason, "by its hash"}, {tenure + "0", reason, "by its hash"}, {"zzzzzzzzzz", reason, "by its hash"},
-		} {
-			if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Revoke(%q, %q) = %v; want an error with %q", c.tenure, c.reason, err, c.want)
-			}
-			if err := admin.Of(op.Client).Steal(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Steal(%q, %q) = %v; want an error with %q", c.tenure, c.reason, err, c.want)
-			}
-		}
-		go op.Silence(10 * time.Second)
-		time.Sleep(time.Millisecond)
-		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrUnreachable) {
-			t.Errorf("Revoke = %v; want ErrUnreachable", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := admin.Of(op.Client).Steal(ctx, "n", tenure, reason); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Steal = %v; want that of its context", err)
-		}
-		holder.release()
-		time.Sleep(10 * time.Second)
-	})
-}
-
-// The reason is cut and cleaned before people read it.
-func TestReasonIsCleaned(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
-		s.subscribe(p0)
-		holder := s.lock(p0, "n")
-		s.revoke(op, "n", " a|b\x1b[2J\n"+strings.Repeat("ü", 200))
-		holder.over(10*time.Millisecond, holdfast.Revoked, "a|b_[2J_"+strings.Repeat("ü", 96))
 		holder.stops()
 	})
 }

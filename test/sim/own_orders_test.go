@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
-	"github.com/holdfast-go/holdfast/test/sim"
 )
 
 // ownOrders are holds that can be ended, each with what the same Client asks for next. A
@@ -95,57 +94,5 @@ func TestOrdersOfItsOwn(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// The Client's own hold is stolen while callers of it wait: they ask again.
-func TestStealOfItsOwnWithWaiters(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		holder := s.lock(p0, "n")
-		next := s.waits(p0, "n")
-		s.Watch.Leaves(holder.held)
-		s.steal(p0, "n", reason)
-		holder.over(time.Millisecond, holdfast.Stolen, reason)
-		s.soon("the next", next, 50*time.Millisecond).release()
-	})
-}
-
-// The part was made smaller, and Redis has not done it when the Client orders about it: the
-// order is about the former id, and the lease is over all the same when it returns.
-func TestOrdersOfItsOwnFormerID(t *testing.T) {
-	for name, steal := range map[string]bool{"steal": true, "revoke": false} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0 := s.process("p0", 15*time.Second)
-				down := true
-				s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = down && step.Kind == "shared_renew" })
-				holder := s.take(p0, "n", write)
-				if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) {
-					t.Errorf("Downgrade: %v, want ErrUnknown", err)
-				}
-				hash := s.hashOf(p0, "n", "p0")
-				var err error
-				want := holdfast.Revoked
-				s.Watch.Leaves(holder.held)
-				s.Guard(func() { down = false })
-				if steal {
-					want = holdfast.Stolen
-					err = admin.Of(p0.Client).Steal(t.Context(), "n", hash, reason)
-				} else {
-					_, err = admin.Of(p0.Client).Revoke(t.Context(), "n", hash, reason)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if lost, ok := errors.AsType[*holdfast.LostError](holder.Err()); !ok || lost.Cause != want {
-					t.Errorf("Err is %v when the order returns; want lost: %s", holder.Err(), want)
-				}
-				holder.over(time.Second, want, reason)
-				_ = holder.Release()
-				time.Sleep(time.Second)
-				s.none("n")
-			})
-		})
 	}
 }

@@ -173,26 +173,6 @@ func TestProclaimIsLost(t *testing.T) {
 	}
 }
 
-// The answer does not come within the caller's time: the value is noted in the background.
-func TestProclaimIsRepeated(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseOut = step.Kind == "election_announce" && (step.N == 1 || step.N == 2)
-		})
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		a := s.leads(p0, "a")
-		d := s.observes(p1)
-		defer d.stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if err := a.Proclaim(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Proclaim: %v; want the end of its context", err)
-		}
-		d.wantsWithin(s, 10*time.Second, "a", "b")
-		a.release()
-	})
-}
-
 // A term goes on in the next process: with its newest value and a higher token, and at no
 // moment does anybody see that nobody leads. Candidates keep their places.
 func TestAdoptATerm(t *testing.T) {

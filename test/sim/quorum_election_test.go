@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -83,50 +82,6 @@ func TestQuorumElection(t *testing.T) {
 		<-over
 		if want := []string{"", "a", "b", "b", ""}; !slices.Equal(told, want) {
 			t.Errorf("told %q; want %q", told, want)
-		}
-	})
-}
-
-// Several names are all or nothing on a quorum, too.
-func TestQuorumMulti(t *testing.T) {
-	assemble(t, func(t *testing.T, r *republic, id string) {
-		p0, p1 := r.join(id, 5*time.Second, 1, 0, 1, 2), r.join(id, 5*time.Second, 1, 0, 1, 2)
-		held, err := p0.client.Multi("c", "b").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p1.client.Multi("b", "a").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
-			t.Errorf("TryLock = %v; want ErrHeld", err)
-		}
-		a, err := p0.client.Multi("a").TryLock(t.Context())
-		if err != nil {
-			t.Fatalf("a is not free: %v", err)
-		}
-		got := make(chan *holdfast.MultiLease)
-		go func() {
-			lease, err := p1.client.Multi("c", "a", "b").Lock(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			got <- lease
-		}()
-		time.Sleep(10 * time.Second)
-		for _, lease := range []*holdfast.MultiLease{a, held} {
-			select {
-			case <-got:
-				t.Fatal("p1 has names that p0 holds")
-			default:
-			}
-			if err := lease.Release(); err != nil {
-				t.Error(err)
-			}
-		}
-		lease := <-got
-		if lease.Err() != nil || lease.Token("b") <= held.Token("b") || lease.Token("c") <= held.Token("c") {
-			t.Errorf("p1: %v, tokens %d and %d", lease.Err(), lease.Token("b"), lease.Token("c"))
-		}
-		if err := lease.Release(); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -129,28 +129,6 @@ func TestSharedOrdersMeanOne(t *testing.T) {
 	})
 }
 
-// An order for a tenure that does not hold any more does nothing, and says who holds.
-func TestSharedOrderTooLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
-		first := s.take(p0, "n", read)
-		hash := s.hashOf(op, "n", "p0")
-		first.release()
-		second := s.take(p0, "n", read)
-		var other *holdfast.TenureError
-		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", hash, reason); !errors.As(err, &other) || other.Owner != "p0" {
-			t.Errorf("Revoke: %v, want ErrTenure", err)
-		}
-		if err := admin.Of(op.Client).Steal(t.Context(), "n", hash, reason); !errors.Is(err, holdfast.ErrTenure) {
-			t.Errorf("Steal: %v, want ErrTenure", err)
-		}
-		if err := second.Err(); err != nil {
-			t.Errorf("the new tenure: %v", err)
-		}
-		second.release()
-	})
-}
-
 // The holder gives its part back while the order is under way: nothing was done, and
 // that is said.
 func TestSharedOrderOvertaken(t *testing.T) {

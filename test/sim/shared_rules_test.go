@@ -123,21 +123,6 @@ func TestSharedAllThatFit(t *testing.T) {
 	})
 }
 
-// The permits of a holder that dies are another's 50 ms after its ttl at most.
-func TestSharedCrashedHolder(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		const ttl = 3 * time.Second
-		p0, p1, p2 := s.process("p0", ttl), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.take(p0, "n", permits(2, 4))
-		living := s.take(p1, "n", permits(2, 4))
-		next := s.wants(p2, "n", permits(1, 4))
-		time.Sleep(1500 * time.Millisecond)
-		p0.Kill()
-		s.soon("the next", next, ttl+50*time.Millisecond).release()
-		living.release()
-	})
-}
-
 // Who only tries gets them then, too, though others keep their own.
 func TestSharedTryAfterACrash(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -202,20 +187,6 @@ func TestSharedDeadWriterAtTheHead(t *testing.T) {
 	})
 }
 
-// The same, of one that dies when the reader stands behind it.
-func TestSharedWriterDiesInFrontOfAReader(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		first := s.take(p0, "n", read)
-		s.wants(p1, "n", write)
-		next := s.wants(p2, "n", read)
-		p1.Kill()
-		second := s.soon("the reader", next, 2200*time.Millisecond)
-		second.release()
-		first.release()
-	})
-}
-
 // A frozen writer at the head goes to the tail after one window. It is not
 // forgotten: when it lives again it gets its turn.
 func TestSharedFrozenWriterAtTheHead(t *testing.T) {
@@ -262,37 +233,6 @@ func TestSharedClaimWindow(t *testing.T) {
 		s.notBefore("the reader", next, 1900*time.Millisecond)
 		s.soon("the reader", next, 200*time.Millisecond).release()
 		s.soon("the frozen writer", frozen, time.Minute).release()
-	})
-}
-
-// A push that is lost costs the head a look: it asks by itself.
-func TestSharedLostGrant(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "grant" })
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		first := s.take(p0, "n", write)
-		next := s.wants(p1, "n", write)
-		first.release()
-		s.soon("the next", next, 700*time.Millisecond).release()
-	})
-}
-
-// What was given up is cancelled when a late answer tells of it.
-func TestSharedLateLockIsCancelled(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "shared_lock" {
-				f.Out = 100 * time.Millisecond
-			}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		if lease, err := p0.Client.Semaphore("n", 2).Acquire(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("Acquire: got %v, %v, want the context's error", lease, err)
-		}
-		time.Sleep(time.Second)
-		s.none("n")
 	})
 }
 

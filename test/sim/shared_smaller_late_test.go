@@ -10,83 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// A renewal of the former id is on its way, and arrives when that was replaced: it is told
-// that the id is lost, and the lease is not. EnsureHeld, which had sent it, does not know.
-func TestDowngradeOvertakesARenewal(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 3*time.Second)
-		holder := s.take(p0, "n", write)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "shared_renew" && len(step.Args) < 4 {
-				f.Out = 100 * time.Millisecond
-			}
-		})
-		ensured := make(chan error, 1)
-		go func() { ensured <- holder.EnsureHeld(t.Context()) }()
-		time.Sleep(10 * time.Millisecond)
-		holder.mustBecome(read)
-		if err := <-ensured; !errors.Is(err, holdfast.ErrUnreachable) {
-			t.Errorf("EnsureHeld: %v, want ErrUnreachable", err)
-		}
-		time.Sleep(5 * time.Second)
-		if err := holder.Err(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		holder.release()
-	})
-}
-
-// A renewal of the former id was answered before that was replaced, and its answer comes
-// later: it does not say that the part is smaller.
-func TestDowngradeBehindARenewal(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		holder := s.take(p0, "n", write)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if f.LoseOut = step.Kind == "shared_renew" && len(step.Args) > 3; !f.LoseOut {
-				f.Back = 100 * time.Millisecond
-			}
-		})
-		ensured := make(chan error, 1)
-		go func() { ensured <- holder.EnsureHeld(t.Context()) }()
-		time.Sleep(10 * time.Millisecond)
-		if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) {
-			t.Errorf("Downgrade: %v, want ErrUnknown", err)
-		}
-		if err := <-ensured; err != nil {
-			t.Errorf("EnsureHeld: %v", err)
-		}
-		holder.release()
-	})
-}
-
-// While nobody knows whether it was replaced, a try of the same Client is told that the
-// former id holds the name. That is no stale id.
-func TestDowngradeIsNoStaleID(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		holder := s.take(p0, "n", write)
-		down := true
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = down && step.Kind == "shared_renew" })
-		if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) {
-			t.Errorf("Downgrade: %v, want ErrUnknown", err)
-		}
-		if _, err := p0.Client.RWMutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
-			t.Errorf("TryLock: %v, want ErrHeld", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-		if n := s.inHolders("n"); n != 1 {
-			t.Errorf("%d ids in the holders key, want 1", n)
-		}
-		s.Guard(func() { down = false })
-		s.lookFor("n", 6*time.Second)
-		if err := holder.Err(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		holder.release()
-	})
-}
-
 // lateWriter waits for a writer, becomes one, and then a reader. Its second lock, which it sent
 // while it waited, arrives 600 ms late. renewal has the fate of its renewals; locks counts the locks.
 func (s stage) lateWriter(renewal func(f *sim.Fate)) (holder hold, locks *int) {
@@ -138,26 +61,6 @@ func TestDowngradeLateLock(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Nothing is heard of such a lock: it costs no more than a silent writer does.
-func TestDowngradeLateLockUnnoticed(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.subscribe(p0)
-		first := s.take(p1, "n", write)
-		s.onFirstLock(func(f *sim.Fate) { f.Again = 10 * time.Second })
-		got := s.wants(p0, "n", write)
-		first.release()
-		holder := s.soon("the writer", got, time.Second)
-		holder.mustBecome(read)
-		time.Sleep(10100 * time.Millisecond)
-		r := s.soon("a reader", s.wants(p2, "n", read), 2100*time.Millisecond)
-		r.release()
-		holder.release()
-		time.Sleep(time.Second)
-		s.none("n")
-	})
 }
 
 // An order by Revoke that Redis has when the part is made smaller is heard, and so is one
@@ -255,43 +158,6 @@ func TestDowngradeOnTheMove(t *testing.T) {
 	}
 }
 
-// A failover brings the former id back. The lease goes on, and is made smaller there.
-func TestDowngradeUndoneByAFailover(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(1)
-		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 15*time.Second)
-		holder := s.take(p0, "n", write)
-		s.Freeze(0)
-		holder.mustBecome(read)
-		s.Failover(0, 10*time.Millisecond)
-		r := s.soon("a reader", s.wants(p1, "n", read), 2*time.Second)
-		s.lookFor("n", 6*time.Second)
-		if err := holder.Err(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		r.release()
-		holder.release()
-		time.Sleep(time.Second)
-		s.none("n")
-	})
-}
-
-// With WaitReplicas it is done when enough replicas have it.
-func TestDowngradeIsAcknowledged(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(2)
-		p0 := s.copied("p0", 3*time.Second)
-		holder := s.take(p0, "n", write)
-		s.Freeze(0)
-		if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) || !errors.Is(err, holdfast.ErrReplicas) {
-			t.Errorf("Downgrade: %v, want ErrUnknown because of ErrReplicas", err)
-		}
-		s.Thaw(0)
-		holder.mustBecome(read)
-		holder.release()
-	})
-}
-
 // While Redis has not replaced the former id yet, CheckHeld finds that one.
 func TestDowngradeCheckedUnverified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -312,32 +178,5 @@ func TestDowngradeCheckedUnverified(t *testing.T) {
 		holder.release()
 		time.Sleep(time.Second)
 		s.none("n")
-	})
-}
-
-// A question about the former id arrives when that was replaced: the lease is not lost.
-func TestDowngradeOvertakesACheck(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 3*time.Second)
-		holder := s.take(p0, "n", write)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "shared_held" {
-				f.Out = 100 * time.Millisecond
-			}
-		})
-		checked := make(chan error, 1)
-		go func() {
-			_, err := holder.CheckHeld(t.Context())
-			checked <- err
-		}()
-		time.Sleep(10 * time.Millisecond)
-		holder.mustBecome(read)
-		if err := <-checked; !errors.Is(err, holdfast.ErrUnreachable) {
-			t.Errorf("CheckHeld: %v, want ErrUnreachable", err)
-		}
-		if err := holder.Err(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		holder.release()
 	})
 }

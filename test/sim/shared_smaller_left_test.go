@@ -1,12 +1,9 @@
 package sim_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
@@ -69,65 +66,4 @@ func TestKeepLeftoverGivenBack(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An operator, or the Client itself, steals the part or what a late lock has left: neither stays.
-func TestKeepStolenBesideALeftover(t *testing.T) {
-	for _, stolen := range []int{2, 5} {
-		for _, own := range []bool{false, true} {
-			t.Run(fmt.Sprint(stolen, " by itself: ", own), func(t *testing.T) {
-				play(t, func(t *testing.T, s stage) {
-					p0, p1, op := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("op", 15*time.Second)
-					holder := leftover(t, s, p0)
-					if own {
-						op = p0
-					}
-					state, err := admin.Of(op.Client).Inspect(t.Context(), "n")
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, h := range state.Holders {
-						if h.Part.Permits != stolen {
-							continue
-						}
-						if err := admin.Of(op.Client).Steal(t.Context(), "n", h.Hash, reason); err != nil {
-							t.Fatal(err)
-						}
-					}
-					holder.over(6*time.Second, holdfast.Stolen, reason)
-					_ = holder.Release()
-					s.allFree(p1)
-				})
-			})
-		}
-	}
-}
-
-// Twice made smaller, and not renewed since: a failover brings the middle id back, and a late lock the first.
-func TestKeepTwiceGivenBack(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(1)
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		locks, down := 0, false
-		s.on(func(step sim.Step, f *sim.Fate) {
-			switch {
-			case step.Process == 0 && step.Kind == "shared_lock":
-				if locks++; locks == 1 {
-					f.Again = time.Second
-				}
-			case step.Kind == "shared_renew":
-				f.LoseOut = down
-			}
-		})
-		holder := s.take(p0, "n", permits(5, 10))
-		holder.mustBecome(permits(3, 10))
-		time.Sleep(100 * time.Millisecond)
-		s.Freeze(0)
-		holder.mustBecome(permits(2, 10))
-		s.Guard(func() { down = true })
-		s.Failover(0, 10*time.Millisecond)
-		time.Sleep(1200 * time.Millisecond)
-		holder.release()
-		s.allFree(p1)
-	})
 }

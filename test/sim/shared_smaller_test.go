@@ -34,14 +34,6 @@ func (s stage) inHolders(name string) int { return len(s.entries(name)) }
 // them does not. The lease lives on, with its token.
 func TestDowngrade(t *testing.T) { play(t, downgrade) }
 
-// In a Cluster its channels are sharded.
-func TestDowngradeInACluster(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Shard()
-		downgrade(t, s)
-	})
-}
-
 func downgrade(t *testing.T, s stage) {
 	p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 	holder := s.take(p0, "n", write)
@@ -133,36 +125,6 @@ func TestKeepOfOtherLeases(t *testing.T) {
 	})
 }
 
-// The answer is lost: the next renewal finds that it was done, and the call returns then.
-func TestDowngradeAnsweredLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		holder := s.take(p0, "n", write)
-		next := s.wants(p1, "n", read)
-		lost := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "shared_renew" && lost == 0 {
-				lost++
-				f.LoseBack = true
-			}
-		})
-		began := time.Now()
-		holder.mustBecome(read)
-		if took := time.Since(began); lost != 1 || took > 600*time.Millisecond {
-			t.Errorf("%d answers were lost, and it took %v", lost, took)
-		}
-		r := s.soon("a reader", next, time.Millisecond)
-		s.lookFor("n", 6*time.Second)
-		if err := holder.Err(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		holder.release()
-		r.release()
-		time.Sleep(time.Second)
-		s.none("n")
-	})
-}
-
 // The request is lost, again and again: the call returns ErrUnknown, the lease goes on, and
 // the first renewal that arrives does it.
 func TestDowngradeUnanswered(t *testing.T) {
@@ -218,35 +180,6 @@ func TestDowngradeReleasedUnverified(t *testing.T) {
 	}
 }
 
-// A lock that was not answered in time comes when the part was made smaller, perhaps, and given
-// back: what it makes is cancelled, though nothing is heard of it.
-func TestDowngradeLockArrivesBehindIt(t *testing.T) {
-	for name, doubt := range map[string]bool{"done": false, "in doubt": true} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0 := s.process("p0", time.Minute)
-				locks := 0
-				s.on(func(step sim.Step, f *sim.Fate) {
-					if step.Kind == "shared_lock" {
-						if locks++; locks == 1 {
-							f.Out = 15 * time.Second
-						}
-					}
-					f.LoseOut = doubt && step.Kind == "shared_renew"
-				})
-				holder := s.take(p0, "n", write)
-				if err := holder.becomes(read); (err == nil) == doubt {
-					t.Errorf("Downgrade: %v", err)
-				}
-				holder.release()
-				s.none("n")
-				time.Sleep(25 * time.Second) // the lock comes, and behind it a cancel
-				s.none("n")
-			})
-		})
-	}
-}
-
 // While the lease lasts that lock would take permits that nobody has.
 func TestKeepLockArrivesWhileHeld(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -279,79 +212,6 @@ func TestKeepLockArrivesWhileHeld(t *testing.T) {
 		time.Sleep(time.Second)
 		s.none("n")
 	})
-}
-
-// A lock of the former id is answered in doubt: it may still be the holder, and is not
-// cancelled.
-func TestDowngradeLateLockUnverified(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p0)
-		first := s.take(p1, "n", write)
-		locks, down := 0, true
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "shared_lock" {
-				if locks++; locks == 2 { // it asks again after 667 ms
-					f.Out = 600 * time.Millisecond
-				}
-			}
-			f.LoseOut = down && step.Process == 0 && step.Kind == "shared_renew"
-		})
-		got := s.wants(p0, "n", write)
-		time.Sleep(time.Second)
-		first.release()
-		holder := s.soon("the writer", got, 10*time.Millisecond)
-		time.AfterFunc(500*time.Millisecond, func() { s.Guard(func() { down = false }) })
-		holder.mustBecome(read)
-		s.lookFor("n", 3*time.Second)
-		if err := holder.Err(); err != nil || locks != 2 {
-			t.Errorf("the lease: %v; %d locks", err, locks)
-		}
-		holder.release()
-		time.Sleep(time.Second)
-		s.none("n")
-	})
-}
-
-// A former id in the queue is granted by push when the part is given back: it is known, and ended at
-// once, whether the release is answered by then or not.
-func TestDowngradeStaleIDEnds(t *testing.T) {
-	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-				s.subscribe(p0)
-				first := s.take(p1, "n", write)
-				locks, releases := 0, 0
-				s.on(func(step sim.Step, f *sim.Fate) {
-					switch {
-					case step.Process != 0:
-					case step.Kind == "shared_lock":
-						if locks++; locks == 1 {
-							f.Again = time.Second // nothing is heard of its second run
-						}
-					case step.Kind == "shared_unlock":
-						if releases++; releases == 1 && !answered {
-							f.Back = 5 * time.Millisecond
-						}
-					case step.Kind == "grant" && answered:
-						f.Out = 5 * time.Millisecond
-					}
-				})
-				got := s.wants(p0, "n", write)
-				first.release()
-				holder := s.soon("the writer", got, 10*time.Millisecond)
-				holder.mustBecome(read)
-				time.Sleep(1100 * time.Millisecond)
-				next := s.wants(p2, "n", read)
-				s.notBefore("a reader", next, 100*time.Millisecond)
-				holder.release()
-				s.soon("a reader", next, 10*time.Millisecond).release()
-				time.Sleep(time.Second)
-				s.none("n")
-			})
-		})
-	}
 }
 
 // A Client that is closed in doubt leaves nothing either.

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -105,32 +104,6 @@ func TestStealForOneselfMeansOneTenure(t *testing.T) {
 	})
 }
 
-// The caller has gone when the script runs: the name is not kept for it.
-func TestStealForOneselfGivenUp(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, op := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("op", 15*time.Second)
-		s.subscribe(p0)
-		holder := s.lock(p0, "n")
-		next := s.waits(p1, "n")
-		tenure := s.hash(op, "n")
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "take" {
-				f.Out = 200 * time.Millisecond
-			}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if _, err := op.Client.Mutex("n").Steal(ctx, tenure, reason); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Steal: %v; want the context's error", err)
-		}
-		holder.over(150*time.Millisecond, holdfast.Stolen, reason)
-		holder.stops()
-		s.soon("the next", next, 50*time.Millisecond).release()
-		time.Sleep(time.Second)
-		s.nothingLeft("n")
-	})
-}
-
 // A Client steals from itself: the old lease is over before the new one is there, and the
 // callers that waited behind it get the name in their turn.
 func TestStealForOneselfFromOneself(t *testing.T) {
@@ -202,87 +175,6 @@ func TestStealForOneselfByAMutex(t *testing.T) {
 	})
 }
 
-// With WaitReplicas the stolen name is confirmed as any: where too few replicas have it
-// nobody gets it. The one who had it has lost it by then.
-func TestStealForOneselfIsConfirmed(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(2)
-		p0, op := s.process("p0", 15*time.Second), s.copied("op", 15*time.Second)
-		holder := s.lock(p0, "n")
-		thief := s.takes(op, op.Client.Mutex("n"), s.hash(op, "n"))
-		if got := thief.Replicas(); got != 2 {
-			t.Errorf("Replicas: got %d, want 2", got)
-		}
-		s.Watch.Leaves(holder.held)
-		thief.release()
-		_ = holder.Release()
-		holder = s.lock(p0, "n")
-		s.Freeze(1)
-		_, err := op.Client.Mutex("n").Steal(t.Context(), s.hash(op, "n"), reason)
-		if !errors.Is(err, holdfast.ErrReplicas) {
-			t.Errorf("Steal: %v; want ErrReplicas", err)
-		}
-		holder.over(6*time.Second, holdfast.Stolen, reason)
-		holder.stops()
-		time.Sleep(time.Millisecond) // what was not confirmed is given back at this very moment
-		s.nothingLeft("n")
-	})
-}
-
-// The name was taken, without an answer in time, and is gone again when it is asked for once
-// more. The holder was ended, so the error does not say that nothing was done.
-func TestStealForOneselfTakenAndGone(t *testing.T) {
-	for name, test := range map[string]struct {
-		fate sim.Fate
-		leap time.Duration
-		next bool // another has it then
-	}{
-		"no answer":             {fate: sim.Fate{LoseBack: true}},
-		"no answer, another's":  {fate: sim.Fate{LoseBack: true}, next: true},
-		"reset":                 {fate: sim.Fate{LoseBack: true, Reset: true}},
-		"slept over the answer": {fate: sim.Fate{Back: 200 * time.Millisecond}, leap: 20 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(t *testing.T, s stage) {
-				p0, p1, op := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("op", 15*time.Second)
-				s.subscribe(p0)
-				holder := s.lock(p0, "n")
-				tries := 0
-				s.on(func(step sim.Step, f *sim.Fate) {
-					if step.Kind == "take" {
-						if tries++; tries == 1 {
-							*f = test.fate
-						} else {
-							f.Out = 100 * time.Millisecond
-						}
-					}
-				})
-				got := make(chan hold, 1)
-				time.AfterFunc(50*time.Millisecond, func() {
-					s.Evict("n")
-					if test.next {
-						got <- s.lock(p1, "n")
-					}
-					if test.leap > 0 {
-						op.Leap(test.leap)
-					}
-				})
-				_, err := op.Client.Mutex("n").Steal(t.Context(), s.hash(op, "n"), reason)
-				if !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrTenure) || tries != 2 {
-					t.Errorf("Steal: %v after %d tries; want ErrUnreachable after 2", err, tries)
-				}
-				holder.over(time.Second, holdfast.Stolen, reason)
-				holder.stops()
-				if test.next {
-					(<-got).release()
-				}
-				time.Sleep(time.Second)
-				s.nothingLeft("n")
-			})
-		})
-	}
-}
-
 // What can't be: each with an error that says why, and the holder goes on.
 func TestStealForOneselfRefused(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -305,50 +197,6 @@ func TestStealForOneselfRefused(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		holder.release()
 		reader.release()
-	})
-}
-
-// The order arrives when its Client is closed: the name is not kept for it.
-func TestStealForOneselfWhileClosing(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
-		holder := s.lock(p0, "n")
-		tenure := s.hash(op, "n")
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "take" {
-				f.Out = 100 * time.Millisecond
-			}
-		})
-		got := make(chan error, 1)
-		go func() {
-			_, err := op.Client.Mutex("n").Steal(context.Background(), tenure, reason)
-			got <- err
-		}()
-		time.Sleep(50 * time.Millisecond)
-		if err := op.Client.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-got; !errors.Is(err, holdfast.ErrClosed) {
-			t.Errorf("Steal = %v; want ErrClosed", err)
-		}
-		holder.over(6*time.Second, holdfast.Stolen, reason)
-		holder.stops()
-		s.nothingLeft("n")
-	})
-}
-
-// What was stolen and is released is not kept idle: nobody could lock it there.
-func TestStolenDoesNotLinger(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, op := s.process("p0", 15*time.Second), s.Process("op", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
-		s.subscribe(p0)
-		holder := s.lock(p0, "n")
-		thief := s.takes(op, op.Client.Mutex("n"), s.hash(op, "n"))
-		holder.over(10*time.Millisecond, holdfast.Stolen, reason)
-		holder.stops()
-		thief.release()
-		time.Sleep(10 * time.Millisecond)
-		s.nothingLeft("n")
 	})
 }
 
