@@ -103,47 +103,6 @@ func TestReplicasFrozen(t *testing.T) {
 	})
 }
 
-// A renewal that a frozen replica does not have is sent again, and is not undone:
-// thawed in time the replica costs nothing, else the lease ends by its deadline.
-func TestReplicaFrozenWhileHeld(t *testing.T) {
-	clienttest.EachDriver(t, func(t *testing.T, d clienttest.Library) {
-		t.Parallel()
-		master, replicas := replicated(t)
-		client, told := copied(t, d, master.URL(), 6*time.Second)
-		lease := clienttest.Take(t, client, "n")
-		stun(t, replicas[1])
-		clienttest.Eventually(t, "a renewal fails for want of a replica", func() bool {
-			failed := clienttest.More[holdfast.RenewFailed](t, told, 1)[0]
-			return errors.Is(failed.Err, holdfast.ErrReplicas) // on a busy machine one may go without an answer
-		})
-		thaw(t, replicas[1])
-		clienttest.More[holdfast.Renewed](t, told, 1)
-		if err := lease.Err(); err != nil {
-			t.Fatalf("the replica is back: %v", err)
-		}
-		stun(t, replicas[1])
-		deadline := time.Now().Add(lease.Remaining())
-		for lease.Err() == nil { // the deadline moves once more if a renewal is just under way
-			if left := lease.Remaining(); left > 0 {
-				deadline = time.Now().Add(left)
-			}
-			if time.Now().After(deadline.Add(clienttest.Patience)) {
-				t.Fatal("the lease does not end")
-			}
-			time.Sleep(time.Millisecond)
-		}
-		clienttest.LostBy(t, lease.Err(), holdfast.Expired)
-		if clienttest.Gone(t, master, "n") {
-			t.Error("what the master renewed was undone")
-		}
-		if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("Release: got %v, want ErrLost", err)
-		}
-		clienttest.Eventually(t, "the name is free", func() bool { return clienttest.Gone(t, master, "n") })
-		thaw(t, replicas[1])
-	})
-}
-
 // Where there are no replicas a lock fails at once and says so, and where INFO is
 // not allowed, after WAIT.
 func TestReplicasMissing(t *testing.T) {

@@ -53,13 +53,12 @@ type setting struct {
 // order is a line on a child's standard input. Each is carried out in a
 // goroutine of its own and answered once, when it is done.
 type order struct {
-	Call  int           // echoed
-	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti; crowd; ticks
-	Name  string        // lock, eval, glance
-	Least time.Duration // lock: Mutex.MinHold
-	Part  part          // lock: of a shared kind
-	Owner string        // lock: Mutex.Owner
-	Lease int           // release, look, eval, watch, watched: the call that locked it
+	Call  int    // echoed
+	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti; crowd; ticks
+	Name  string // lock, eval, glance
+	Part  part   // lock: of a shared kind
+	Owner string // lock: Mutex.Owner
+	Lease int    // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty      // serve
 	Names []string  // mark, multi
@@ -218,7 +217,7 @@ func (o order) lock(client *holdfast.Client) (*holdfast.Lease, error) {
 		return o.Part.lock(context.Background(), client, o.Name)
 	}
 	mutex := client.Mutex(o.Name)
-	mutex.MinHold, mutex.Owner = o.Least, o.Owner
+	mutex.Owner = o.Owner
 	return mutex.Lock(context.Background())
 }
 
