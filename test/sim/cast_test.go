@@ -15,14 +15,13 @@ import (
 )
 
 var (
-	seeds    = flag.Uint64("sim.seeds", someSeeds, "how many random runs to play in all; each test plays those of its cast")
+	seeds    = flag.Uint64("sim.seeds", 100, "how many random runs to play in all; each test plays those of its cast. From 400 on TestCoverage wants each fault, step and state to be reached")
 	first    = flag.Uint64("sim.first", 0, "the first of them")
 	all      = flag.Bool("sim.all", false, "TestRandomRuns plays those of every cast")
 	seed     = flag.Int64("sim.seed", -1, "TestRandomRuns plays only this run, and prints its history")
 	keep     = flag.String("sim.keep", "", "of that run only these items, with commas between; empty: all")
 	failures = flag.Int("sim.failures", 1, "how many runs may fail before a test stops")
 	tries    = flag.Int("sim.shrink", 200, "how many smaller runs to try when one fails")
-	cover    = flag.Bool("sim.cover", true, "TestCoverage plays all and fails for what no run reached")
 	summary  = flag.String("sim.json", "", "write what was counted to this `file`")
 	mark     = flag.String("sim.mark", "", "write each seed to this `file` before it is played")
 )

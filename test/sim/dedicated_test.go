@@ -42,7 +42,7 @@ func TestDedicated(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	for _, pushed := range []bool{false, true} {
-		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, time.Minute} {
+		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, 20 * time.Second} {
 			play(t, func(t *testing.T, s stage) {
 				p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 				if pushed {

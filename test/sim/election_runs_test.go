@@ -28,7 +28,7 @@ func TestElectionRandomRuns(t *testing.T) {
 		t.Skip("-short: this takes long")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for seed := range uint64(someSeeds / 50) {
+	for seed := range max(2, *seeds/50) {
 		synctest.Test(t, func(t *testing.T) { electionRun(t, seed) })
 		if t.Failed() {
 			t.Fatalf("run %d", seed)

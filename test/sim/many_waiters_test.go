@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-var manyPerKind = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kind")
+var rounds = flag.Uint64("sim.rounds", 2, "how many rounds of many waiters to play of each kind")
 
 // A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
@@ -23,7 +23,7 @@ func TestManyWaiters(t *testing.T) {
 	oneThread(t)
 	for _, want := range sim.AllWanted {
 		t.Run(string(want), func(t *testing.T) {
-			for seed := range *manyPerKind {
+			for seed := range *rounds {
 				playManyWaiters(t, func() *sim.ManyWaiters { return sim.NewManyWaiters(seed, want) })
 			}
 		})

@@ -51,7 +51,7 @@ func TestQuorumLoopYields(t *testing.T) {
 		holds  []time.Duration
 		take   func(p *party, hold time.Duration) func(context.Context) (*holdfast.Lease, error)
 	}{
-		{"Lock", 3, []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond}, func(p *party, _ time.Duration) func(context.Context) (*holdfast.Lease, error) {
+		{"Lock", 1, []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond}, func(p *party, _ time.Duration) func(context.Context) (*holdfast.Lease, error) {
 			return p.client.Mutex("n").Lock
 		}},
 		{"TryLock", 1, []time.Duration{50 * time.Millisecond}, func(p *party, _ time.Duration) func(context.Context) (*holdfast.Lease, error) {
@@ -116,12 +116,10 @@ func TestQuorumLoopsTakeTurns(t *testing.T) {
 		hold               time.Duration
 		least              int // grants
 	}{
-		{5, 1, 0, 50},
-		{5, 1, 100 * time.Millisecond, 50},
-		{2, 1, 0, 50},
-		{3, 1, 0, 50},
-		{2, 4, 0, 200},
-		{3, 4, time.Millisecond, 200},
+		{5, 1, 0, 25},
+		{5, 1, 100 * time.Millisecond, 25},
+		{2, 1, 0, 25},
+		{3, 4, time.Millisecond, 100},
 	} {
 		t.Run(fmt.Sprint(test.processes, "/", test.callers, "/", test.hold), func(t *testing.T) {
 			yielding(t, 5, func(t *testing.T, r *republic, join func() *party) {
@@ -158,7 +156,7 @@ func TestQuorumLoopsTakeTurns(t *testing.T) {
 						})
 					}
 				}
-				r.sleep(10 * time.Second)
+				r.sleep(5 * time.Second)
 				stop()
 				r.mu.Lock()
 				defer r.mu.Unlock()
