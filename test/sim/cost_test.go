@@ -66,11 +66,11 @@ func (m *meter) trips(f func() error) int {
 
 // commands are those sent while f runs and just after.
 func (m *meter) commands(f func()) []string {
-	m.Guard(func() { m.sent = nil })
+	m.Atomically(func() { m.sent = nil })
 	f()
 	time.Sleep(50 * time.Millisecond)
 	var sent []string
-	m.Guard(func() { sent = m.sent })
+	m.Atomically(func() { sent = m.sent })
 	return sent
 }
 

@@ -93,7 +93,7 @@ func electionRun(t *testing.T, seed uint64) {
 			l.Cut()
 		}
 	}
-	s.Guard(func() { well = true })
+	s.Atomically(func() { well = true })
 	time.Sleep(20 * time.Second)
 	cancel()
 	time.Sleep(20 * time.Second) // who was deaf may look no sooner

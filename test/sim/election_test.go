@@ -240,7 +240,7 @@ func TestObserverSubscribesAgain(t *testing.T) {
 		d := s.observes(p1)
 		defer d.stop()
 		time.Sleep(5 * time.Second)
-		s.Guard(func() { slow = true })
+		s.Atomically(func() { slow = true })
 		p1.Cut()
 		time.Sleep(100 * time.Millisecond)
 		a := s.leads(p0, "a")

@@ -117,7 +117,7 @@ func TestEvalFrozen(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		s.wantStock("new")
-		s.Guard(func() {
+		s.Atomically(func() {
 			if sent != 1 {
 				t.Errorf("%d scripts were sent by the first holder, want 1", sent)
 			}

@@ -105,7 +105,7 @@ func TestSlotOnTheMove(t *testing.T) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n")
-		s.Guard(func() { moving = true })
+		s.Atomically(func() { moving = true })
 		time.Sleep(10 * time.Second)
 		if err := holder.Err(); err != nil {
 			t.Fatalf("the lease says %v; want it kept", err)
@@ -115,7 +115,7 @@ func TestSlotOnTheMove(t *testing.T) {
 			t.Error("the lock key is left after the release")
 		}
 		time.Sleep(300 * time.Millisecond)
-		s.Guard(func() { moving = false })
+		s.Atomically(func() { moving = false })
 		s.soon("the waiter", next, 2*time.Second).release()
 		time.Sleep(time.Second)
 		s.nothingLeft("n")
@@ -380,7 +380,7 @@ func TestForgedGrantIsShort(t *testing.T) {
 			got <- err
 		}()
 		time.Sleep(50 * time.Millisecond)
-		s.Guard(func() {
+		s.Atomically(func() {
 			client, _, _ := strings.Cut(id, ".")
 			s.Do("PUBLISH", "holdfast/push:"+client, "grant 9000000000063 64 0 "+itoa(time.Now().Unix())+" 0 3600000 "+id)
 		})

@@ -88,7 +88,7 @@ func TestGivingUpGetsNothing(t *testing.T) {
 		s.Do("DEL", lock)
 		s.soon("the next", next, 2*time.Second).release()
 		time.Sleep(time.Second)
-		s.Guard(func() {
+		s.Atomically(func() {
 			if cancels != 1 {
 				t.Errorf("%d cancels; want 1: what was given up was granted", cancels)
 			}
@@ -113,7 +113,7 @@ func TestFiveHundredDeadAtATime(t *testing.T) {
 		})
 		holder.release()
 		s.soon("the next", next, 100*time.Millisecond).release()
-		s.Guard(func() {
+		s.Atomically(func() {
 			if unlocks < 3 {
 				t.Errorf("%d unlocks took 1,200 dead away; want 3 at least", unlocks)
 			}
@@ -171,7 +171,7 @@ func TestCoolDownIsNoSilence(t *testing.T) {
 		first.release()
 		s.soon("p0", second, 4*time.Second).release()
 		s.soon("p1", third, 100*time.Millisecond).release()
-		s.Guard(func() {
+		s.Atomically(func() {
 			if subscribed > 0 {
 				t.Errorf("%d subscriptions were made again, want none", subscribed)
 			}

@@ -160,7 +160,7 @@ func (c *ManyWaiters) befall(holder *Link, processes [][]*Link) {
 	}
 	if c.Flush {
 		c.lost = append(c.lost, time.Now())
-		c.Guard(func() {
+		c.Atomically(func() {
 			c.Watch.forgotten()
 			c.Do("FLUSHALL")
 		})
@@ -192,7 +192,7 @@ func (c *ManyWaiters) lock(ctx context.Context, l *Link, whole bool) (*Held, *ho
 	switch part := (Part{}); c.Want {
 	case WantMutex, WantOwner, WantTerm:
 		h = c.Watch.Called(l, contendedName)
-		c.Guard(func() { h.own = c.Want != WantMutex })
+		c.Atomically(func() { h.own = c.Want != WantMutex })
 		if c.Want == WantOwner {
 			m := l.Client.Mutex(contendedName)
 			m.Owner = "job"

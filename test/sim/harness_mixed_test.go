@@ -118,8 +118,8 @@ func (c *caller) onceJob(name string) {
 		}
 		s.Watch.Leaves(h)
 		if fails {
-			s.Guard(func() { s.runs = nil }) // it does not count
-			return holdfast.Retryable(errors.New("a story"))
+			s.Atomically(func() { s.runs = nil }) // it does not count
+			return holdfast.Retryable(errors.New("a random run"))
 		}
 		return nil
 	})

@@ -52,9 +52,9 @@ func orderBy(c *caller, by *Link, name string, steal bool, after time.Duration) 
 		return
 	}
 	if steal {
-		err = admin.Of(by.Client).Steal(ctx, name, state.Holder.Hash, "a story")
+		err = admin.Of(by.Client).Steal(ctx, name, state.Holder.Hash, "a random run")
 	} else {
-		_, err = admin.Of(by.Client).Revoke(ctx, name, state.Holder.Hash, "a story")
+		_, err = admin.Of(by.Client).Revoke(ctx, name, state.Holder.Hash, "a random run")
 	}
 	c.did(map[bool]string{true: "Steal", false: "Revoke"}[steal], err)
 	if err != nil {
@@ -75,7 +75,7 @@ func takeAway(c *caller, l *Link, name string, after, work time.Duration) {
 		return
 	}
 	h := s.Watch.Called(l, name)
-	lease, err := l.Client.Mutex(name).Steal(ctx, state.Holder.Hash, "a story")
+	lease, err := l.Client.Mutex(name).Steal(ctx, state.Holder.Hash, "a random run")
 	c.did("Mutex.Steal", err)
 	if err != nil {
 		s.Watch.Leaves(h)
@@ -114,7 +114,7 @@ func giveAway(c *caller, h *Held, lease *holdfast.Lease, other *Link) {
 	case got[0] && got[1]:
 		s.Watch.Broken("two adopted one lease of %s", h.name)
 	case !got[0] && !got[1]:
-		s.Guard(func() { s.staleIDs = true }) // it lasts for its ttl
+		s.Atomically(func() { s.staleIDs = true }) // it lasts for its ttl
 	}
 }
 

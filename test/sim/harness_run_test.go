@@ -141,7 +141,7 @@ func (s *Run) settle() {
 	s.orders.given.Wait()
 	s.mu.Lock()
 	s.calm = true
-	ghosts := s.staleIDs
+	staleIDs := s.staleIDs
 	s.mu.Unlock()
 	longest := time.Duration(0)
 	for _, ttl := range s.ttls {
@@ -153,7 +153,7 @@ func (s *Run) settle() {
 	}
 	wait += max(0, time.Duration(s.stepped.Load())) // where the clock was put back, what ends by itself ends later
 	time.Sleep(wait)
-	if !ghosts && !s.killed {
+	if !staleIDs && !s.killed {
 		s.nothingLeft("the living")
 	}
 	// Whoever comes now gets each name soon, whatever was left.
@@ -260,7 +260,7 @@ func (s *Run) failovers(r *rand.Rand, stop <-chan struct{}) {
 		if r.IntN(2) == 0 && s.plan.May("failover", fmt.Sprint("f", n)) {
 			s.Tally.Fault("failover")
 			lost := s.Failover(i, some(3*time.Second))
-			s.Guard(func() { s.staleIDs = s.staleIDs || lost })
+			s.Atomically(func() { s.staleIDs = s.staleIDs || lost })
 		}
 		time.Sleep(some(time.Second))
 		s.Thaw(i)

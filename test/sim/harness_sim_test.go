@@ -100,11 +100,11 @@ func (w *World) Process(owner string, options holdfast.Options, rate float64) *L
 }
 
 // SetNetwork says what decides from now on what becomes of each step. It is
-// called by one goroutine at a time, like f of Guard.
-func (w *World) SetNetwork(network func(Step) Fate) { w.Guard(func() { w.network = network }) }
+// called by one goroutine at a time, like f of Atomically.
+func (w *World) SetNetwork(network func(Step) Fate) { w.Atomically(func() { w.network = network }) }
 
-// Guard runs f while no step is decided.
-func (w *World) Guard(f func()) {
+// Atomically runs f while no step is decided.
+func (w *World) Atomically(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()

@@ -12,7 +12,7 @@ import (
 // Watch sees every lease and everything that the server does, and notes where
 // a promise is broken. It knows nothing of how the client works: leases come
 // from the callers, keys from the server. Guarded by the World's mutex.
-// How it judges waits stands in harness_waits_test.go.
+// How it checks waits stands in harness_waits_test.go.
 type Watch struct {
 	world      *World
 	names      map[string]*watched

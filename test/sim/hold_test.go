@@ -267,12 +267,12 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 		began := first.held.Got
 		time.Sleep(5 * time.Second)
 		first.release()
-		s.Guard(func() { moves = false })
+		s.Atomically(func() { moves = false })
 		s.afterCooldown(s.waits(p1, "n"), began, 20*time.Second).release()
 		time.Sleep(10 * time.Second)
 		s.nothingLeft("n")
 
-		s.Guard(func() { moves = true })
+		s.Atomically(func() { moves = true })
 		again := s.keeps(p0, "n", 20*time.Second)
 		time.Sleep(5 * time.Second)
 		p0.Kill()

@@ -69,7 +69,7 @@ func TestMaxHold(t *testing.T) {
 			t.Errorf("%v remain; want no more than to the end", left)
 		}
 		first.endsAt(20 * time.Second)
-		s.Guard(func() {
+		s.Atomically(func() {
 			if renewed.Before(first.held.Got.Add(17 * time.Second)) {
 				t.Error("it was not renewed while it lasted")
 			}
@@ -88,7 +88,7 @@ func TestMaxHold(t *testing.T) {
 			t.Errorf("Release = %v; want ErrLost", err)
 		}
 		s.soon("the next", next, 50*time.Millisecond).release()
-		s.Guard(func() {
+		s.Atomically(func() {
 			if !renewed.IsZero() {
 				t.Error("it was renewed after its end")
 			}

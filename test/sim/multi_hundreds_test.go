@@ -64,7 +64,7 @@ func TestMultiHundredsAllOrNone(t *testing.T) {
 		}
 		holder.release()
 		m := <-got
-		s.Guard(func() {
+		s.Atomically(func() {
 			slices.Sort(*steps)
 			if counts := []int{count(*steps, "multi_lock"), count(*steps, "lock")}; !slices.Equal(counts, []int{3, 101}) {
 				t.Errorf("requests: got %v of multi_lock and lock, want 3 and 100, and one to wait", counts)

@@ -14,7 +14,7 @@ import (
 // Several names by one script: it takes all of them or none.
 
 // steps are the requests of a process, "multi_lock" and so on. Read them under
-// Guard, or when nothing travels.
+// Atomically, or when nothing travels.
 func (s stage) steps(process int, fate func(step sim.Step, f *sim.Fate)) *[]string {
 	kinds := &[]string{}
 	s.on(func(step sim.Step, f *sim.Fate) {
@@ -31,7 +31,7 @@ func (s stage) steps(process int, fate func(step sim.Step, f *sim.Fate)) *[]stri
 // tookSteps compares them with what a test wants.
 func (s stage) tookSteps(kinds *[]string, want ...string) {
 	s.t.Helper()
-	s.Guard(func() {
+	s.Atomically(func() {
 		if !slices.Equal(*kinds, want) {
 			s.t.Errorf("requests: got %q, want %q", *kinds, want)
 		}
@@ -43,7 +43,7 @@ func (s stage) tookSteps(kinds *[]string, want ...string) {
 // again, at once or a moment later.
 func (s stage) tookLocks(kinds *[]string, want ...string) {
 	s.t.Helper()
-	s.Guard(func() { *kinds = slices.DeleteFunc(*kinds, func(kind string) bool { return kind == "renew" }) })
+	s.Atomically(func() { *kinds = slices.DeleteFunc(*kinds, func(kind string) bool { return kind == "renew" }) })
 	s.tookSteps(kinds, want...)
 }
 
@@ -180,7 +180,7 @@ func TestMultiInUseHere(t *testing.T) {
 		if len(got) > 0 {
 			t.Fatal("Lock returned while b is held here")
 		}
-		s.Guard(func() {
+		s.Atomically(func() {
 			if slices.Contains(*steps, "multi_lock") {
 				t.Error("all are asked for at once while b is held here")
 			}
@@ -206,7 +206,7 @@ func TestMultiDoesNotOvertake(t *testing.T) {
 		s.Evict("b")
 		_, err := p2.Client.Multi("a", "b").TryLock(t.Context())
 		s.heldAt(err, "b")
-		s.Guard(func() {
+		s.Atomically(func() {
 			if got := *steps; len(got) < 3 || got[0] != "multi_lock" || got[1] != "lock" || got[2] != "lock" {
 				t.Errorf("requests: got %q, want multi_lock, and then one after the other", got)
 			}

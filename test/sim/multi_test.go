@@ -371,7 +371,7 @@ func TestMultiAnswerLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.Guard(func() { // what is held is renewed once after an error
+				s.Atomically(func() { // what is held is renewed once after an error
 					*steps = slices.DeleteFunc(*steps, func(kind string) bool { return kind == "renew" })
 				})
 				s.tookLocks(steps, "multi_lock", "multi_lock")

@@ -211,7 +211,7 @@ func TestOnceWithoutARecord(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		s.nothingLeft("job")
-		s.Guard(func() { lost = "once_end" })
+		s.Atomically(func() { lost = "once_end" })
 		if err := s.once(p0, time.Hour, 0, func() {}); !errors.Is(err, holdfast.ErrUnreachable) {
 			t.Errorf("Once = %v; want ErrUnreachable", err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/quorum"
 )
 
-// Each test here breaks one thing, and fails when the guard against that is
+// Each test here breaks one thing, and fails when what helps against that is
 // taken out; docs/quorum.md names them.
 
 // assemble plays a scene on a quorum of three, in which nothing goes by itself.

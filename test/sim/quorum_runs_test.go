@@ -182,7 +182,7 @@ func (p *party) ask(ctx context.Context, name string, chance *rand.Rand) (*belie
 	case 1:
 		how = "Campaign"
 		take = func(ctx context.Context) (*holdfast.Lease, error) {
-			return p.client.Election(name).Campaign(ctx, "a story")
+			return p.client.Election(name).Campaign(ctx, "a random run")
 		}
 	case 2:
 		mutex.MaxHold = 100 * time.Millisecond

@@ -102,7 +102,7 @@ func TestWaitIsShort(t *testing.T) {
 			}
 		})
 		h := s.lock(s.copied("p0", 3*time.Second), "n")
-		s.Guard(func() { left = h.Remaining })
+		s.Atomically(func() { left = h.Remaining })
 		s.Freeze(0)
 		time.Sleep(3 * time.Second)
 		s.Watch.Leaves(h.held)

@@ -14,9 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-// Each test here breaks the network or the server in one way, and fails when
-// the guard against that is taken out of the client or a script; the mutants
-// beside this package prove that they do.
+// Each test here breaks the network or the server in one way, and fails when what
+// helps against that is taken out of the client or a script: see test/mutation.
 
 // stage is a World in a bubble, for one test.
 type stage struct {

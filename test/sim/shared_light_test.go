@@ -111,7 +111,7 @@ func TestSharedHeavyOutlastsAMove(t *testing.T) {
 		if s.fits(p1, "n", 2, 3) || !s.fits(p1, "n", 1, 3) {
 			t.Error("2 of 3 are held: 2 fit, or 1 does not")
 		}
-		s.Guard(func() { moving = false })
+		s.Atomically(func() { moving = false })
 		time.Sleep(2 * time.Second)
 		held.release()
 		s.none("n")

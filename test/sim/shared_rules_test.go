@@ -254,7 +254,7 @@ func TestSharedSlotOnTheMove(t *testing.T) {
 			t.Errorf("the lease while the slot moves: %v", err)
 		}
 		held.release()
-		s.Guard(func() { moving = false })
+		s.Atomically(func() { moving = false })
 		s.soon("the next", next, 2*time.Second).release()
 		time.Sleep(2 * time.Second)
 		s.none("n")
@@ -273,7 +273,7 @@ func TestSharedLeaseOutlastsAMove(t *testing.T) {
 			}
 		})
 		time.Sleep(5 * time.Second)
-		s.Guard(func() { moving = false })
+		s.Atomically(func() { moving = false })
 		time.Sleep(2 * time.Second)
 		if err := held.Err(); err != nil {
 			t.Errorf("the lease after the move: %v", err)

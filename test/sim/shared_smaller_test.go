@@ -142,7 +142,7 @@ func TestDowngradeUnanswered(t *testing.T) {
 			t.Errorf("Downgrade: %v, want ErrUnknown", err)
 		}
 		s.notBefore("a reader", next, 5*time.Second)
-		s.Guard(func() { down = false })
+		s.Atomically(func() { down = false })
 		r := s.soon("a reader", next, 5*time.Second)
 		s.lookFor("n", 6*time.Second)
 		holder.mustBecome(read)
@@ -366,9 +366,9 @@ func TestDowngradeOnTheMove(t *testing.T) {
 					if n := s.inHolders("n"); n != 0 {
 						t.Errorf("%d ids in the holders key, want none", n)
 					}
-					s.Guard(func() { moving = false })
+					s.Atomically(func() { moving = false })
 				} else {
-					s.Guard(func() { moving = false })
+					s.Atomically(func() { moving = false })
 					s.soon("a reader", s.wants(p1, "n", read), time.Second).release()
 					holder.release()
 				}
@@ -394,7 +394,7 @@ func TestDowngradeCheckedUnverified(t *testing.T) {
 		if left, err := holder.CheckHeld(t.Context()); err != nil || left <= 0 {
 			t.Errorf("CheckHeld: %v, %v; want the time that is left", left, err)
 		}
-		s.Guard(func() { down = false })
+		s.Atomically(func() { down = false })
 		holder.mustBecome(read)
 		holder.release()
 		time.Sleep(time.Second)

@@ -63,7 +63,7 @@ func (e *ear) silence() (longest time.Duration, after string) {
 }
 
 // listening listens to a stream of the name for ten minutes; then is done in the third.
-func listening(t *testing.T, wish string, then func(*holdfast.Client) error, judge func(*ear)) {
+func listening(t *testing.T, wish string, then func(*holdfast.Client) error, check func(*ear)) {
 	w := sim.NewWorld(1)
 	defer w.Close()
 	client := w.Process("api", holdfast.Options{}, 1).Client
@@ -92,7 +92,7 @@ func listening(t *testing.T, wish string, then func(*holdfast.Client) error, jud
 	}
 	time.Sleep(450 * time.Second)
 	synctest.Wait()
-	judge(e)
+	check(e)
 	cancel()
 	<-done
 	if err := api.Close(t.Context()); err != nil {
