@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,83 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
-
-// Two processes try overlapping names, all free, at the same time: in each round at
-// least one of them gets what it wants. And one that tries names of which one is
-// held, without a pause, never keeps the other from its own.
-func TestMultiContenders(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	clients := []*holdfast.Client{clienttest.HoldfastOn(t, clienttest.Drivers[0], server.URL(), "A"), clienttest.HoldfastOn(t, clienttest.Drivers[1], server.URL(), "B")}
-	names := [][]string{{"x", "y", "z"}, {"w", "y", "z"}}
-	both, rounds := 0, 500
-	for range rounds {
-		var won [2]*holdfast.MultiLease
-		var running sync.WaitGroup
-		start := make(chan struct{})
-		for i, c := range clients {
-			running.Go(func() {
-				<-start
-				lease, err := c.Multi(names[i]...).TryLock(t.Context())
-				if err != nil && !errors.Is(err, holdfast.ErrHeld) {
-					t.Error(err)
-				}
-				won[i] = lease
-			})
-		}
-		close(start)
-		running.Wait()
-		if won[0] == nil && won[1] == nil {
-			t.Fatal("both tries of free names failed")
-		}
-		if won[0] != nil && won[1] != nil {
-			both++
-		}
-		for _, lease := range won {
-			if lease != nil && lease.Release() != nil {
-				t.Fatal("Release")
-			}
-		}
-	}
-	if both > 0 {
-		t.Errorf("in %d of %d rounds both had y and z", both, rounds)
-	}
-
-	held := clienttest.Take(t, clients[0], "z")
-	over := make(chan struct{})
-	hammering := sync.WaitGroup{}
-	failed := 0
-	hammering.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			default:
-			}
-			if _, err := clients[1].Multi("x", "y", "z").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
-				t.Errorf("a try of a held name: got %v, want ErrHeld", err)
-			}
-			failed++
-		}
-	})
-	third := clienttest.HoldfastOn(t, clienttest.Drivers[0], server.URL(), "C")
-	for range rounds {
-		lease, err := third.Multi("w", "x").TryLock(t.Context())
-		if err != nil {
-			t.Errorf("a try of free names: %v", err)
-			break
-		}
-		if err := lease.Release(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	close(over)
-	hammering.Wait()
-	if t.Logf("%d tries of a held name beside %d of free ones", failed, rounds); failed < 10 {
-		t.Error("too few to have disturbed anybody")
-	}
-	clienttest.GiveBack(t, held)
-	clienttest.NothingLeftSoon(t, server, "w", "x", "y", "z")
-}
 
 // Full memory refuses all names or none, the first time and when the request is
 // repeated, and leaves nothing.
