@@ -42,7 +42,7 @@ func (p Place) DocumentedRights(t *testing.T, user string) []string {
 // Operating is the text of docs/guide/08-operating.md.
 func Operating(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/guide/08-operating.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
