@@ -80,7 +80,7 @@ simulate: ## a million random runs in simulated time, a day on two cores; SIM="-
 model: ## all states of the client, and of the clients of a quorum, within the large bounds; hours
 	go test -count 1 -timeout 12h -v -run '^TestSearch' ./internal/machine ./internal/ballot -args -search.large
 
-mutations: ## that the tests which guard safety can fail: each guard taken out once
+mutations: ## that the tests can fail: one check is taken out of the code at a time; MUTATIONS=-fit tries none
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
 	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
 

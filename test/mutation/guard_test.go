@@ -1,19 +1,19 @@
 package mutation
 
-// guardMutants are what makes the guard of run end a command in time.
-var guardMutants = []mutant{
-	{guard: "run: the command is killed before the lease ends", file: "cmd/holdfast/internal/guard/leash.go", pkg: "./cmd/holdfast/internal/guard", name: "TestLeash",
-		edits: []string{"kill := now.Add(left - margin)", "kill := now.Add(left)"}},
-	{guard: "run: grace is at most a third of what is left", file: "cmd/holdfast/internal/guard/leash.go", pkg: "./cmd/holdfast/internal/guard", name: "TestLeash",
-		edits: []string{"-min(grace, left/3)", "-grace"}},
-	{guard: "run: a leash that is cut gets no longer", file: "cmd/holdfast/internal/guard/leash.go", pkg: "./cmd/holdfast/internal/guard", name: "TestLeashCut",
-		edits: []string{"kill = min(kill, l.Kill)", "kill = max(kill, 0)"}},
-	{guard: "run: a command that is stopping gets no more time", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStopsForGood",
-		edits: []string{"o.verb == orderHold && !g.asked:", "o.verb == orderHold:"}},
-	{guard: "run: an order without meaning ends the orders", file: "cmd/holdfast/internal/guard/orders.go", pkg: "./cmd/holdfast/internal/guard", name: "TestOrders",
-		edits: []string{"\t\t\t\tin.ended = true\n\t\t\t\tbreak\n", "\t\t\t\tin.begun = rest\n\t\t\t\tcontinue\n"}},
-	{guard: "run: a late guard takes all its orders before it stops the command", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardThatIsLateTakesItsOrders",
-		edits: []string{"for _, o := range g.orders.take() {\n\t\tg.obey(o)", "for i, o := range g.orders.take() {\n\t\tif i == 0 {\n\t\t\tg.obey(o)\n\t\t}"}},
-	{guard: "run: a guard that starts late goes by the newest order", file: "cmd/holdfast/internal/guard/guard.go", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStartsByTheNewestOrder",
-		edits: []string{"\t\t\tg.leash = o.leash\n\t\t}\n\t}", "\t\t\tg.leash = o.leash\n\t\t\tbreak\n\t\t}\n\t}"}},
-}
+// The guard of run: it ends a command in time.
+var _ = table([]mutation{
+	{what: "run: the command is killed before the lease ends", pkg: "./cmd/holdfast/internal/guard", name: "TestLeash",
+		in: "cmd/holdfast/internal/guard NewLeash", edits: []string{"left - margin", "left"}},
+	{what: "run: grace is at most a third of what is left", pkg: "./cmd/holdfast/internal/guard", name: "TestLeash",
+		in: "cmd/holdfast/internal/guard NewLeash", edits: []string{"min(grace, left/3)", "grace"}},
+	{what: "run: a leash that is cut gets no longer", pkg: "./cmd/holdfast/internal/guard", name: "TestLeashCut",
+		in: "cmd/holdfast/internal/guard Leash.Cut", edits: []string{"kill = min(kill, l.Kill)", "kill = max(kill, 0)"}},
+	{what: "run: a command that is stopping gets no more time", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStopsForGood",
+		in: "cmd/holdfast/internal/guard process.obey", edits: []string{"&& !g.asked", ""}},
+	{what: "run: an order without meaning ends the orders", pkg: "./cmd/holdfast/internal/guard", name: "TestOrders",
+		in: "cmd/holdfast/internal/guard inbox.take", edits: []string{"if err != nil { in.ended = true; break }; in.begun, orders = rest, append(orders, o)", "if err != nil { in.begun = rest; continue }; in.begun, orders = rest, append(orders, o)"}},
+	{what: "run: a late guard takes all its orders before it stops the command", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardThatIsLateTakesItsOrders",
+		in: "cmd/holdfast/internal/guard process.poll", edits: []string{"for _, o := range g.orders.take() { g.obey(o)", "for i, o := range g.orders.take() { if i == 0 { g.obey(o) }"}},
+	{what: "run: a guard that starts late goes by the newest order", pkg: "./cmd/holdfast/internal/guard", name: "TestGuardStartsByTheNewestOrder",
+		in: "cmd/holdfast/internal/guard process.mayStart", edits: []string{"g.leash = o.leash", "g.leash = o.leash; break"}},
+})

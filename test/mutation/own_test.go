@@ -1,13 +1,13 @@
 package mutation
 
-// ownMutants are what a caller is told of its own lease.
-var ownMutants = []mutant{
-	{guard: "own lease: a Lock under an ended lease returns the end of its context", file: "mutex.go", pkg: "./test/client", name: "TestNoDeadlockAfterTheLease",
-		edits: []string{"\t\treturn nil, underEnded(over)\n\tcase m.Reentrant", "\t\treturn nil, publicError(over)\n\tcase m.Reentrant"}},
-	{guard: "own lease: a try is no deadlock", file: "mutex.go", pkg: "./test/client", name: "TestDeadlockIsReported",
-		edits: []string{"\t\treturn nil, publicError(c.engine.Held(u))\n", "\t\treturn nil, ErrDeadlock\n"}},
-	{guard: "own lease: a try of a Multi is no deadlock", file: "multi.go", name: "TestMultiRefuses",
-		edits: []string{"\t\t\tif try {\n\t\t\t\treturn publicError(c.engine.Held(held))\n\t\t\t}\n", ""}},
-	{guard: "own lease: Release of a nil lease is an error", file: "lease.go", pkg: "./test/client", name: "TestReleaseOfNothing",
-		edits: []string{"	if l == nil {\n		return errNoLease\n	}\n", ""}},
-}
+// What a caller is told of its own lease.
+var _ = table([]mutation{
+	{what: "own lease: a Lock under an ended lease returns the end of its context", pkg: "./test/client", name: "TestNoDeadlockAfterTheLease",
+		in: ". Mutex.again", edits: []string{"return nil, underEnded(over)", "return nil, publicError(over)"}},
+	{what: "own lease: a try is no deadlock", pkg: "./test/client", name: "TestDeadlockIsReported",
+		in: ". Mutex.again", edits: []string{"publicError(c.engine.Held(u))", "ErrDeadlock"}},
+	{what: "own lease: a try of a Multi is no deadlock", name: "TestMultiRefuses",
+		in: ". Multi.check", edits: []string{"if try { return publicError(c.engine.Held(held)) }", ""}},
+	{what: "own lease: Release of a nil lease is an error", pkg: "./test/client", name: "TestReleaseOfNothing",
+		in: ". Lease.Release", edits: []string{"if l == nil { return errNoLease }", ""}},
+})

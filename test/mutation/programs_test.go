@@ -13,18 +13,14 @@ import (
 
 const (
 	scripts   = "internal/script"
-	scriptsIn = "HOLDFAST_MUTANT_SCRIPTS" // the variable that tells a program where they are
+	scriptsIn = "HOLDFAST_MUTATED_SCRIPTS" // the variable that tells a program where they are
 )
 
 // scriptsFromDisk makes package script read its files when a program starts: one program
 // serves for all changes of scripts. To build it takes longer than most tests.
-var scriptsFromDisk = mutant{
-	guard: "scripts are embedded",
-	file:  scripts + "/script.go",
-	edits: []string{
-		"\t\"embed\"\n", "\t\"os\"\n",
-		"//go:embed */*.lua\nvar files embed.FS\n", `var files = os.DirFS(os.Getenv("` + scriptsIn + `")).(fs.ReadFileFS)` + "\n",
-	},
+var scriptsFromDisk = mutation{
+	what: "scripts are embedded", in: scripts + " read, expand", imports: []string{"os"},
+	edits: []string{"fs.Glob(files", `fs.Glob(os.DirFS(os.Getenv("` + scriptsIn + `"))`, "files.ReadFile(", `os.ReadFile(os.Getenv("` + scriptsIn + `") + "/" + `},
 }
 
 // programs are the tests of packages, built once, that read the scripts from a directory.
@@ -63,7 +59,11 @@ func (p *programs) run(ctx context.Context, dir, test, scripts string, timeout t
 // build builds the tests of a package.
 func (p *programs) build(dir string) (program string, err error) {
 	program = filepath.Join(p.dir, strings.ReplaceAll(filepath.Clean(dir), "/", "_")+".test")
-	overlay, err := scriptsFromDisk.overlay(p.root, program+".d")
+	changed, err := scriptsFromDisk.change(p.root)
+	if err != nil {
+		return "", err
+	}
+	overlay, err := overlay(p.root, program+".d", changed)
 	if err != nil {
 		return "", err
 	}

@@ -1,19 +1,19 @@
 package mutation
 
-// removalMutants are what a call waits for whose context has ended.
-var removalMutants = []mutant{
-	{guard: "give up: the call waits until Redis stores nothing of it", file: "internal/engine/acquire.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"e.AwaitRemovals(Removals{left})", "_ = left"}},
-	{guard: "give up: it waits only briefly", file: "internal/engine/engine.go", name: "TestAWaitReturnsInTime",
-		edits: []string{"longestRemoval = 20 *", "longestRemoval = 200 *"}},
-	{guard: "give up: the names of a Multi share one time limit", file: "internal/engine/acquire.go", name: "TestMultiGivesUpInTime",
-		edits: []string{"if l.Removals != nil {", "if false {"}},
-	{guard: "give up: it waits for a pending lock", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
-		edits: []string{" || t.openLocks > 0", ""}},
-	{guard: "give up: it waits for the answer to the cancel", file: "internal/machine/release.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
-		edits: []string{"c != nil && !c.answered", "c != nil && false"}},
-	{guard: "give up: it waits for the id that an unlock queues", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
-		edits: []string{"case t.phase == releasing && t.successor != nil:", "case false:"}},
-	{guard: "give up: it waits for a grant that was not confirmed", file: "internal/machine/name.go", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
-		edits: []string{"case t.phase == ended || t.phase == releasing:", "case t.phase == ended:"}},
-}
+// What a call waits for whose context has ended.
+var _ = table([]mutation{
+	{what: "give up: the call waits until Redis stores nothing of it", name: "TestNothingIsLeftWhenAWaitReturns",
+		in: "internal/engine Engine.Acquire", edits: []string{"e.AwaitRemovals(Removals{left})", "_ = left"}},
+	{what: "give up: it waits only briefly", name: "TestAWaitReturnsInTime",
+		in: "internal/engine longestRemoval", edits: []string{"20 * time.Millisecond", "200 * time.Millisecond"}},
+	{what: "give up: the names of a Multi share one time limit", name: "TestMultiGivesUpInTime",
+		in: "internal/engine Engine.Acquire", edits: []string{"l.Removals != nil", "false"}},
+	{what: "give up: it waits for a pending lock", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
+		in: "internal/machine Process.removalProgress", edits: []string{"|| t.openLocks > 0", ""}},
+	{what: "give up: it waits for the answer to the cancel", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
+		in: "internal/machine Process.removalProgress", edits: []string{"!c.answered", "false"}},
+	{what: "give up: it waits for the id that an unlock queues", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
+		in: "internal/machine Process.Abandon", edits: []string{"t.phase == releasing && t.successor != nil", "false"}},
+	{what: "give up: it waits for a grant that was not confirmed", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
+		in: "internal/machine Process.Abandon", edits: []string{"|| t.phase == releasing", ""}},
+})
