@@ -81,7 +81,7 @@ var _ = table([]mutation{
 	{what: "multi: a try releases names before it returns", name: "TestMultiTryIsAllOrNothing",
 		in: ". MultiLease.giveUp", edits: []string{"l.giveBack(l, err)", "l.giveBack(l, nil)"}},
 	{what: "multi: a loss while it waits is noticed", name: "TestMultiBeginsAgain",
-		in: ". Multi.inOrder, MultiLease.whole", where: "lost := l.lost()", edits: []string{"under = lease.Context(under)", "_ = under", "lost != nil", "false"}},
+		in: ". Multi.inOrder, MultiLease.whole", edits: []string{"under = lease.Context(under)", "_ = under", "lost := l.lost(); lost != nil", "lost := l.lost(); false"}},
 	{what: "multi: the error of the caller's context comes first", name: "TestMultiLosesAtTheDeadline",
 		in: ". MultiLease.giveUp", edits: []string{"errors.Is(err, under.Err())", "err == nil"}},
 	{what: "multi: after a loss it begins again", name: "TestMultiBeginsAgain",

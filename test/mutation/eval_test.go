@@ -45,7 +45,7 @@ var _ = table([]mutation{
 	{what: "fence: a waiter is checked again after its wait", pkg: "./fence", name: "TestGateOrder",
 		in: "fence Gate.Enter", where: "m.whose = token; g.mu.Unlock()", edits: []string{"case <-empty:", "case <-empty: g.mu.Lock(); m.inside++; m.whose = token; g.mu.Unlock(); return sync.OnceFunc(func() { g.leave(m) }), nil"}},
 	{what: "fence: a resource in use is not forgotten", pkg: "./fence", name: "TestGateOrder",
-		in: "fence Gate.forget", edits: []string{"if m.idle() {", "if true {", "m.idle() &&", ""}},
+		in: "fence mark.idle", edits: []string{"m.inside == 0 && m.waits == 0", "true"}},
 	{what: "fence: a request counts as in use while it is served", pkg: "./fence", name: "TestHandlerWaits",
 		in: "fence Handler.ServeHTTP", edits: []string{"defer leave()", "leave()"}},
 	{what: "fence: a missing token is refused", pkg: "./fence", name: "TestHandler",

@@ -4,7 +4,7 @@ package mutation
 // Details.
 var _ = table([]mutation{
 	{what: "bounded call: a driver has its time though the caller leaves", pkg: "./test/many", name: "TestHastyCallers",
-		in: "internal/call within", edits: []string{"ctx, cancel := ForDriver(ctx, life); defer cancel()", ""}},
+		in: "internal/call within", edits: []string{"ForDriver(ctx, life)", "context.WithCancel(ctx)"}},
 	{what: "bounded call: the driver of a node has its time", pkg: "./test/many", name: "TestHastyCallersOfAQuorum",
 		in: "internal/engine quorum.leader", edits: []string{"ctx, cancel := call.ForDriver(ctx, e.ctx); defer cancel()", "ctx, cancel := context.WithCancel(ctx); defer cancel(); _ = call.ForDriver"}},
 	{what: "bounded call: a page of a scan has its time", pkg: "./test/many", name: "TestHastyCallers",

@@ -113,7 +113,7 @@ var _ = table([]mutation{
 	{what: "rueidis: a client that reads from replicas subscribes on the master", pkg: "./test/drivers", name: "TestDriverSubscribesOnTheMaster",
 		in: "rueidisstore Store.master", edits: []string{"len(nodes) == 1", "true"}},
 	{what: "rule 10: WAIT on the connection of the calls", pkg: "./test/many", name: "TestDriverEvalWait",
-		in: "rueidisstore Store.pipelineWait", where: "s *Store", edits: []string{"replies := conn.DoMulti(ctx, commands...)", "last := len(commands) - 1; replies := conn.DoMulti(ctx, commands[:last]...); other, done := s.client.Dedicate(); defer done(); replies = append(replies, other.Do(ctx, commands[last]))"}},
+		in: "rueidisstore Store.pipelineWait", where: "(s *Store)", edits: []string{"replies := conn.DoMulti(ctx, commands...)", "last := len(commands) - 1; replies := conn.DoMulti(ctx, commands[:last]...); other, done := s.client.Dedicate(); defer done(); replies = append(replies, other.Do(ctx, commands[last]))"}},
 	{what: "rule 10: WAIT takes a third of the life", name: "TestWaitIsShort",
 		in: "internal/call WaitFor", edits: []string{"left/3", "left"}},
 	{what: "rule 10: WAIT has a bound", name: "TestWaitIsShort",
