@@ -73,7 +73,7 @@ func (s stage) waitsBy(l *sim.Link, name string, lock func(context.Context) (*ho
 // places: when they go on they come before a process that came after them.
 func TestFrozenCostsOneWindow(t *testing.T) {
 	for kind, wait := range kinds {
-		for _, n := range []int{1, 10} {
+		for _, n := range []int{1, 10, 20} {
 			t.Run(fmt.Sprint(kind, n), func(t *testing.T) {
 				play(t, func(t *testing.T, s stage) {
 					p0, p1, p2, p3 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second), s.process("p3", 15*time.Second)
