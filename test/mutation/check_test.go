@@ -38,9 +38,9 @@ func newChecker(root string, rows []mutation) (*checker, error) {
 			dirs["./"+dir] = true
 		}
 	}
-	list := exec.Command("go", append([]string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\n{{.Export}}\n{{.Dir}}\n{{join .GoFiles \" \"}}"}, //nolint:noctx // it ends by itself
+	list := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}}\n{{.Export}}\n{{.Dir}}\n{{join .GoFiles \" \"}}"}, //nolint:noctx // it ends by itself
 		slices.Sorted(maps.Keys(dirs))...)...)
-	list.Dir = root
+	list.Dir, list.Stderr = root, os.Stderr
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
