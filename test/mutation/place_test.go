@@ -18,14 +18,14 @@ import (
 	"strings"
 )
 
-// A row finds its place by tokens: spaces, line breaks, semicolons and comments do not count, and a local name
-// in the code may be any name, if it is the same one throughout the row. So a row survives
-// that code is formatted, commented, moved within its package or that a local is renamed.
+// piece is a token of Go or Lua. Rows are compared with the code piece by piece. Spaces, line breaks, semicolons and comments
+// are no pieces. The name of a local may differ from the row's, if it does so throughout the row. So a row
+// still fits after the code was formatted or moved within its package, or a local was renamed.
 type piece struct {
 	text    string
 	at, end int
 	name    bool
-	local   bool // a name that may be another one than the row's
+	local   bool // a name that may differ from the row's
 }
 
 // The first group is what does not count, the second a name. The line of an include counts, though it is a comment.
