@@ -45,7 +45,7 @@ func pieces(code string, of *regexp.Regexp) (all []piece) {
 			continue
 		}
 		p := piece{text: code[m[0]:m[1]], at: m[0], end: m[1], name: m[4] >= 0}
-		if n := len(all); n > 0 && all[n-1].text == "," && strings.Contains(")]}", p.text) {
+		if n := len(all); n > 0 && all[n-1].text == "," && slices.Contains([]string{")", "]", "}"}, p.text) {
 			all = all[:n-1]
 		}
 		all = append(all, p)
