@@ -37,7 +37,7 @@ var _ = table([]mutation{
 	{what: "quorum: a burst of calls does not make a node silent", pkg: "./internal/ballot", name: "TestBurstIsNoSilence",
 		in: "internal/ballot node.asked", edits: []string{"n.spoke = max(n.spoke, now)", ""}},
 	{what: "quorum: a raise that was not sent does not hide the lock that was", pkg: "./internal/ballot", name: "TestRaiseThatWasNotSent",
-		in: "internal/ballot try.undo", edits: []string{"v.Token > 0 ||", ""}},
+		in: "internal/ballot try.undo", edits: []string{"v.token > 0 ||", ""}},
 	{what: "batch: no lock overtakes a queue", pkg: "./test/many", name: "TestBatchIsLockAndUnlock",
 		in: "internal/script/mutex/lock_batch.lua", edits: []string{"waited and redis.call('EXISTS', KEYS[2 * n + i]) > 0", "false"}},
 	{what: "batch: only the holder unlocks", pkg: "./test/many", name: "TestBatchIsLockAndUnlock",

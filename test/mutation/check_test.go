@@ -34,7 +34,8 @@ type checker struct {
 func newChecker(root string, rows []mutation) (*checker, error) {
 	dirs := map[string]bool{}
 	for _, m := range rows {
-		if dir, _, ok := strings.Cut(m.in, " "); ok {
+		dir, _, isGo := strings.Cut(m.in, " ")
+		if _, err := os.Stat(filepath.Join(root, dir)); isGo && err == nil { // else its rows are reported
 			dirs["./"+dir] = true
 		}
 	}

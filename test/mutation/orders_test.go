@@ -68,7 +68,7 @@ var _ = table([]mutation{
 	{what: "CheckHeld: an expired part of a semaphore is lost", name: "TestCheckHeld",
 		in: "internal/script/shared/held.lua", edits: []string{"or expires <= us", ""}},
 	{what: "CheckHeld: the shortest ttl of a majority counts", pkg: "./test/client", name: "TestQuorumHolders",
-		in: "internal/tally Answers.Shortest", edits: []string{"least = min(least, a.PTTL)", "_ = a.PTTL"}},
+		in: "internal/ballot answers.shortest", edits: []string{"least = min(least, a.PTTL)", "_ = a.PTTL"}},
 	{what: "EnsureHeld asks for all names of a Multi", name: "TestMultiEnsureHeld",
 		in: ". MultiLease.EnsureHeld", edits: []string{"return lease.EnsureHeld(ctx)", "return lease.Err()"}},
 	{what: "EnsureHeld ignores a late answer", name: "TestEnsureHeldAnsweredLate",
