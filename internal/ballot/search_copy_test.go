@@ -109,14 +109,14 @@ func (c *copier) tenure(x *tenure) *tenure {
 
 func (c *copier) try(x *try) *try {
 	return copied(c, x, func(y *try) {
-		y.b, y.tenure, y.votes.Of = c.of.b, c.tenure(x.tenure), slices.Clone(x.votes.Of)
+		y.b, y.tenure, y.votes.of = c.of.b, c.tenure(x.tenure), slices.Clone(x.votes.of)
 		c.timer(&x.timer, &y.timer, y.decide)
 	})
 }
 
 func (c *copier) renewal(x *renewal) *renewal {
 	return copied(c, x, func(y *renewal) {
-		y.b, y.tenure, y.answers.Of = c.of.b, c.tenure(x.tenure), slices.Clone(x.answers.Of)
+		y.b, y.tenure, y.answers.of = c.of.b, c.tenure(x.tenure), slices.Clone(x.answers.of)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/tally"
 )
 
 // keyMaker writes a state so that two states are written alike if they differ only in what does not
@@ -177,7 +176,7 @@ func (k *keyMaker) client(c *client, r *reached) {
 		k.at(t.expiry)
 		if t.try != nil && !t.try.isOver() {
 			k.since(t.try.request.Sent)
-			k.num(t.try.votes.Token)
+			k.num(t.try.votes.token)
 			k.timer(&t.try.timer)
 		}
 	}
@@ -260,12 +259,12 @@ func (k *keyMaker) known(c *client, at int, r *reached) {
 	k.ids(c, func(id string) bool { return n.owed[id] != nil })
 	for _, t := range r.tenures {
 		if t.try != nil && !t.try.isOver() {
-			v := &t.try.votes.Of[at]
-			k.num(int64(v.Stand))
-			k.num(v.Token)
-			if v.Stand == tally.Against {
-				k.id(v.Answer.Holder)
-				k.bits(v.Answer.Word == "held")
+			v := &t.try.votes.of[at]
+			k.num(int64(v.stand))
+			k.num(v.token)
+			if v.stand == against {
+				k.id(v.answer.Holder)
+				k.bits(v.answer.Word == "held")
 			}
 		}
 		if t.unlock != nil {
@@ -274,7 +273,7 @@ func (k *keyMaker) known(c *client, at int, r *reached) {
 	}
 	for _, p := range r.renewals {
 		if !p.decided {
-			k.answer(p.answers.Of[at].Word, p.answers.Of[at].Holder != "")
+			k.answer(p.answers.of[at].Word, p.answers.of[at].Holder != "")
 		}
 	}
 	for _, p := range r.rounds {

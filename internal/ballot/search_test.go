@@ -247,7 +247,7 @@ func mediumBounds() []*searchBounds {
 
 // largeBounds are gone through with -search.large.
 func largeBounds() []*searchBounds {
-	late := func(b *searchBounds) { b.faults.Late = always }
+	late := func(b *searchBounds) { b.faults.Late = noLimit }
 	return []*searchBounds{
 		base("each message late", func(b *searchBounds) { late(b); b.ticks = 1 }),
 		base("each message late, clocks of nodes differ", func(b *searchBounds) { late(b); b.ticks, b.ahead, b.turns, b.won = 1, 2000, true, true }),
@@ -314,7 +314,7 @@ func (s *searcher) never() string {
 	b, f := s.bounds, &s.bounds.faults
 	for what, can := range map[stepKind]bool{
 		timePasses: true, runs: true, arrives: true, begins: true, releases: true,
-		isDelayed: f.Late > 0 && f.Late < always, isLost: f.Lose > 0, connectionFails: f.Fail > 0, isDoubled: f.Dup > 0, crashes: f.Crash > 0,
+		isDelayed: f.Late > 0 && f.Late < noLimit, isLost: f.Lose > 0, connectionFails: f.Fail > 0, isDoubled: f.Dup > 0, crashes: f.Crash > 0,
 		givesUp: b.giveUp, renewalIsSent: b.renew > 0 && !b.renewing, usesLastToken: b.turns, endsEarly: b.loose,
 		restarts: f.Restart > 0, noticesRestart: f.Restart > 0 && (b.keep || b.forget), removesMember: b.replace, addsMember: b.replace,
 	} {

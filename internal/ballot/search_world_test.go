@@ -18,7 +18,7 @@ const (
 	grid        = 200 * time.Millisecond // time goes in steps of this: what is due in between happens at the next one
 	searchStart = clock.Instant(time.Hour)
 	firstToken  = 3_400_000_000_000_000 // by the clocks of the nodes at the start
-	always      = 255                   // as a number of faults: no limit
+	noLimit     = 255                   // as a number of faults: no limit
 )
 
 // What a step can break.
@@ -248,7 +248,7 @@ func (w *world) breaks(what string) {
 
 // Send is a method of Host, and so are Answer and Failed.
 func (c *client) Send(call *Call) {
-	c.w.net = append(c.w.net, &message{call: call, client: c.n, slow: c.w.bounds.faults.Late == always})
+	c.w.net = append(c.w.net, &message{call: call, client: c.n, slow: c.w.bounds.faults.Late == noLimit})
 }
 
 // Failed can't happen: no node refuses anything for good.
