@@ -195,7 +195,7 @@ func TestSearchKnowsEveryField(t *testing.T) {
 // A copy goes on as what it was copied from.
 func TestSearchCopiesGoOnAlike(t *testing.T) {
 	for _, b := range smallBounds() {
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			chance := rand.New(rand.NewPCG(seed, 1))
 			w, replayed := newWorld(b, ""), newWorld(b, "")
 			for range 60 {
