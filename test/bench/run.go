@@ -107,8 +107,9 @@ func (r *runner) conditions(args []string) string {
 	text := fmt.Sprintf("`go run ./test/bench/cmd %s`: at least %d rounds of %v. %s", strings.Join(args, " "), r.rounds, r.window, host.WithServer())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			if strings.Contains("go-redsync/redsync/v4 bsm/redislock redis/rueidis redis/go-redis/v9", strings.TrimPrefix(module.Path, "github.com/")) {
-				text += ", " + strings.TrimPrefix(module.Path, "github.com/") + " " + module.Version
+			path := strings.TrimPrefix(module.Path, "github.com/")
+			if slices.Contains([]string{"go-redsync/redsync/v4", "bsm/redislock", "redis/rueidis", "redis/go-redis/v9"}, path) {
+				text += ", " + path + " " + module.Version
 			}
 		}
 	}
