@@ -134,6 +134,7 @@ func TestImportIsStopped(t *testing.T) {
 			}
 		})
 		err := Import(t.Context(), client, func(context.Context, int64) error { return nil })
+		synctest.Wait() // the operator's call returns before the context of the test ends
 		if lost, ok := errors.AsType[*holdfast.LostError](err); !ok || lost.Cause != holdfast.Revoked {
 			t.Errorf("got %v, want that it was revoked", err)
 		}

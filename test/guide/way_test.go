@@ -28,7 +28,7 @@ func TestWayOfALock(t *testing.T) {
 		}
 		return string(out)
 	}
-	run("go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+","+module+"/driver,"+module+"/internal/...", "-o", program, "./testdata/lock")
+	run("go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+","+module+"/driver,"+module+"/internal/...,"+module+"/test/guide/testdata/lock", "-o", program, "./testdata/lock")
 	run(program, dir)
 	packages := map[string]int{}
 	functions := 0
