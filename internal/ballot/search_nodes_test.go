@@ -48,7 +48,7 @@ func (w *world) run(c *Call) (a wire.Answer) {
 		a = w.votes(m, id, n(1), c.Args[2])
 	case script.QuorumRaise:
 		a.Word, a.Holder = "lost", m.holder()
-		if m.lock == id && m.token == n(1) || m.lock != "" && w.without == raiseGuard {
+		if m.lock == id && m.token == n(1) || m.lock != "" && w.without == raiseCheck {
 			a = wire.Answer{Word: "raised"}
 			m.fence = max(m.fence, n(2)+protocol.TokenBlock-1)
 		}
@@ -98,14 +98,14 @@ func (m *master) holder() string {
 
 // member is part/quorum_check_member.lua, without the end of the script.
 func (w *world) member(m *master, quorum string) bool {
-	return m.mark == quorum || m.mark == "" && w.without == markerGuard
+	return m.mark == quorum || m.mark == "" && w.without == markerCheck
 }
 
 // marks writes the marker after a restart. In a repair that happens only if it is carried out.
 func (w *world) marks(m *master, writes bool) {
 	if m.restarted && writes {
 		m.restarted = false
-		if w.without != restartGuard {
+		if w.without != restartCheck {
 			m.until = w.now.Add(w.bounds.sitOut)
 		}
 	}
@@ -126,7 +126,7 @@ func (w *world) votes(m *master, id string, proposed int64, quorum string) (a wi
 		return wire.Answer{Word: "held", Holder: m.holder(), PTTL: m.expires.Sub(w.now)}
 	}
 	clock, clamp := w.tokenClock()+m.ahead, w.bounds.clamp
-	if w.without != clampGuard {
+	if w.without != clampCheck {
 		proposed = min(max(proposed, clock-clamp), clock+clamp)
 	}
 	token := max(m.fence+1, proposed)
@@ -137,7 +137,7 @@ func (w *world) votes(m *master, id string, proposed int64, quorum string) (a wi
 
 // renews is quorum/renew.lua.
 func (w *world) renews(m *master, id string, token int64, quorum string) wire.Answer {
-	if !w.member(m, quorum) && w.without != renewGuard {
+	if !w.member(m, quorum) && w.without != renewCheck {
 		return wire.Answer{Word: "no member", Mark: m.mark}
 	}
 	w.marks(m, true)

@@ -166,7 +166,7 @@ func (w *world) nextReplace(may mayDo) {
 	}
 	for i := 2; i < 5; i++ {
 		mark := w.masters[i].mark
-		if w.without == fenceGuard && mark != secondQuorum || removed > 1 && mark != secondQuorum && mark != firstQuorum {
+		if w.without == fenceCheck && mark != secondQuorum || removed > 1 && mark != secondQuorum && mark != firstQuorum {
 			may(addsMember, i, 0)
 		}
 	}
@@ -387,7 +387,7 @@ func (w *world) ofNode(s step, m *master) {
 		m.mark = noQuorum
 	case addsMember:
 		m.mark, m.until, m.restarted = secondQuorum, w.now.Add(w.bounds.sitOut), false
-		if w.without == sitOutGuard {
+		if w.without == sitOutCheck {
 			m.until = 0
 		}
 	}
@@ -433,7 +433,7 @@ func (w *world) changesNothing(m *message) bool {
 		return true
 	}
 	i, s := w.at(m), m.call.Script
-	if s == script.QuorumLock || s == script.QuorumRepair || s == script.QuorumRenew && w.masters[i].restarted || w.without == raiseGuard {
+	if s == script.QuorumLock || s == script.QuorumRepair || s == script.QuorumRenew && w.masters[i].restarted || w.without == raiseCheck {
 		return false
 	}
 	id := m.call.id()

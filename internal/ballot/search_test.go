@@ -24,7 +24,7 @@ var (
 // broken has a shortest way to it.
 type searcher struct {
 	bounds  *searchBounds
-	without guard
+	without check
 	key     keyMaker
 	seed    [2]maphash.Seed
 	seen    map[digest]uint32 // by the key of a state: its number
@@ -58,7 +58,7 @@ type found struct {
 // keptLive is how many states of one level are kept whole.
 const keptLive = 20_000
 
-func search(b *searchBounds, without guard, limit int) *searcher {
+func search(b *searchBounds, without check, limit int) *searcher {
 	s := &searcher{bounds: b, without: without, seen: map[digest]uint32{}, after: map[uint32]uint64{}}
 	s.seed = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	start := newWorld(b, without)
@@ -325,28 +325,28 @@ func (s *searcher) never() string {
 	return ""
 }
 
-// guards are taken out of what is around the Ballots, one at a time. The search finds each. Those of
+// checks are taken out of what is around the Ballots, one at a time. The search finds each. Those of
 // the Ballot itself are taken out of its code, see test/mutation.
-var guards = []struct {
-	guard  guard
+var checks = []struct {
+	check  check
 	broken string
 	states int // within which it is found
 	bounds *searchBounds
 }{
-	{markerGuard, twoHolders, 1_000, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
-	{restartGuard, twoHolders, 2_000, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
-	{idGuard, tokenFell, 3_000, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
-	{sitOutGuard, twoHolders, 20_000, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
-	{clampGuard, tokenFell, 20_000, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
-	{raiseGuard, tokenTwice, 100_000, base("", func(b *searchBounds) { b.loose, b.ahead = true, 2000 })},
-	{renewGuard, twoHolders, 200_000, base("", func(b *searchBounds) {
+	{markerCheck, twoHolders, 1_000, base("", func(b *searchBounds) { b.forgets(); b.forget, b.empty, b.won = false, true, true })},
+	{restartCheck, twoHolders, 2_000, base("", func(b *searchBounds) { b.forgets(); b.won = true })},
+	{idCheck, tokenFell, 3_000, base("", func(b *searchBounds) { b.tries, b.won = []int{2, 1}, true })},
+	{sitOutCheck, twoHolders, 20_000, base("", func(b *searchBounds) { b.replaces(); b.won = true })},
+	{clampCheck, tokenFell, 20_000, base("", func(b *searchBounds) { b.forgets(); b.far, b.won, b.faults.Late = true, true, 1 })},
+	{raiseCheck, tokenTwice, 100_000, base("", func(b *searchBounds) { b.loose, b.ahead = true, 2000 })},
+	{renewCheck, twoHolders, 200_000, base("", func(b *searchBounds) {
 		b.replaces()
 		b.midway, b.renew, b.won, b.ticks, b.sitOut, b.horizon = true, 1, true, 2, 2*grid, 2
 	})},
-	{fenceGuard, twoHolders, 200_000, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
+	{fenceCheck, twoHolders, 200_000, base("", func(b *searchBounds) { b.replaces(); b.horizon = 1 })},
 }
 
-func TestSearchFindsGuards(t *testing.T) {
+func TestSearchFindsChecks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
@@ -356,16 +356,16 @@ func TestSearchFindsGuards(t *testing.T) {
 	} else if *mediumSearch || *largeSearch {
 		most = 200_000
 	}
-	for _, g := range guards {
-		if g.states > most {
+	for _, c := range checks {
+		if c.states > most {
 			continue
 		}
-		t.Run(string(g.guard), func(t *testing.T) {
+		t.Run(string(c.check), func(t *testing.T) {
 			t.Parallel()
-			s := search(g.bounds, g.guard, g.states)
-			t.Logf("%s: %d states, %d transitions, depth %d: %s", g.guard, len(s.from), s.transitions, s.depth, s.broken)
-			if s.broken != g.broken {
-				t.Errorf("broken is %q, want %q\n%s", s.broken, g.broken, s.trace())
+			s := search(c.bounds, c.check, c.states)
+			t.Logf("%s: %d states, %d transitions, depth %d: %s", c.check, len(s.from), s.transitions, s.depth, s.broken)
+			if s.broken != c.broken {
+				t.Errorf("broken is %q, want %q\n%s", s.broken, c.broken, s.trace())
 			}
 		})
 	}

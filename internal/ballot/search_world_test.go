@@ -37,7 +37,7 @@ const (
 // what is under way between them. What can happen next stands in search_steps_test.go.
 type world struct {
 	bounds  *searchBounds
-	without guard // that is taken out of the nodes, the clients' programs or quorum.Replace
+	without check // that is taken out of the nodes, the clients' programs or quorum.Replace
 	now     clock.Instant
 	masters []master
 	clients []*client
@@ -48,18 +48,18 @@ type world struct {
 	broken  string  // the invariant that a step broke
 }
 
-// guard is something that a search can be made without.
-type guard string
+// check is something that a search can be made without.
+type check string
 
 const (
-	raiseGuard   guard = "raise looks whose the lock key is"
-	restartGuard guard = "a node that was restarted gives no vote"
-	markerGuard  guard = "a node without a marker gives no vote"
-	clampGuard   guard = "proposed tokens are bounded by the node's clock"
-	renewGuard   guard = "only nodes of the quorum renew"
-	idGuard      guard = "an id serves one try"
-	fenceGuard   guard = "quorum.Replace removes a majority of the old members first"
-	sitOutGuard  guard = "new members give no vote until old leases are over"
+	raiseCheck   check = "raise looks whose the lock key is"
+	restartCheck check = "a node that was restarted gives no vote"
+	markerCheck  check = "a node without a marker gives no vote"
+	clampCheck   check = "proposed tokens are bounded by the node's clock"
+	renewCheck   check = "only nodes of the quorum renew"
+	idCheck      check = "an id serves one try"
+	fenceCheck   check = "quorum.Replace removes a majority of the old members first"
+	sitOutCheck  check = "new members give no vote until old leases are over"
 )
 
 // faults count what has failed, or are how much may.
@@ -142,7 +142,7 @@ type client struct {
 func zero(time.Duration) time.Duration { return 0 }
 
 // newWorld is a free name on nodes that all vote.
-func newWorld(b *searchBounds, without guard) *world {
+func newWorld(b *searchBounds, without check) *world {
 	w := &world{bounds: b, without: without, now: searchStart, masters: make([]master, b.nodes)}
 	for i := range w.masters {
 		if w.masters[i].mark = firstQuorum; b.replace && i > 2 {
@@ -219,7 +219,7 @@ func (b *searchBounds) prepare() *searchBounds {
 
 // id is that of a try.
 func (c *client) id(try int) string {
-	if c.w.without == idGuard {
+	if c.w.without == idCheck {
 		try = 0
 	}
 	return c.w.bounds.ids[c.n][try]

@@ -24,7 +24,7 @@ var _ = table([]mutation{
 		in: ". checkEval", edits: []string{"sharded && keyspace.Slot(key) != keyspace.Slot(l)", "false"}},
 	{what: "eval: a flags line is refused", pkg: "./test/client", name: "TestEvalTakesAnyChunk",
 		in: ". checkEval", edits: []string{`strings.HasPrefix(source, "#!")`, "false"}},
-	{what: "eval: nothing runs before the guard", pkg: "./test/client", name: "TestEvalTakesAnyChunk",
+	{what: "eval: nothing runs before the check", pkg: "./test/client", name: "TestEvalTakesAnyChunk",
 		in: "internal/script Checked", edits: []string{"evalCheck+source", `"local function user(KEYS, ARGV) " + source + " end " + evalCheck + "return user(KEYS, ARGV)"`}},
 	{what: "eval: error lines count from the user's first line", pkg: "./test/client", name: "TestEvalTakesAnyChunk",
 		in: "internal/script oneLine", edits: []string{`line + " "`, `line + "\n"`}},

@@ -206,7 +206,7 @@ func TestQuorumScriptRenewRepair(t *testing.T) {
 
 // A node without the marker of this quorum takes part in nothing; releasing is
 // always allowed.
-func TestQuorumScriptGuard(t *testing.T) {
+func TestQuorumScriptMemberCheck(t *testing.T) {
 	n := startNode(t, redistest.Options{})
 	token := n.expect("granted", n.lock(voterA, n.now()))[1]
 	for _, marker := range []string{"", "demo/2/3-0123456789", quorumOfTests + ">demo/2/3-0123456789", quorumOfTests + "0"} {
