@@ -18,18 +18,18 @@ import (
 // A subscription to a master that froze ends when the store goes to the next
 // one, though its connection stands and nobody asks it.
 func TestDriverLeavesAFrozenMaster(t *testing.T) {
-	guarded := redistest.Sentinel(t, 1)
+	watched := redistest.Sentinel(t, 1)
 	stores, subs := map[string]clienttest.Closer{}, map[string]driver.Subscription{}
 	for _, d := range clienttest.Drivers {
-		stores[d.Name] = d.Open(t, guarded.URL(), clienttest.Way{})
+		stores[d.Name] = d.Open(t, watched.URL(), clienttest.Way{})
 		subs[d.Name] = clienttest.Subscribe(t, stores[d.Name], "c", func(string) {})
 		clienttest.Eval(t, stores[d.Name], "return redis.call('SET', KEYS[1], 'v')", "k")
 	}
-	old := guarded.Master
+	old := watched.Master
 	if err := old.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	guarded.Promoted(t)
+	watched.Promoted(t)
 	clienttest.EachDriver(t, func(t *testing.T, d clienttest.Library) {
 		clienttest.Eventually(t, "the new master takes writes", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -40,7 +40,7 @@ func TestDriverLeavesAFrozenMaster(t *testing.T) {
 		clienttest.Ended(t, subs[d.Name])
 		got := make(chan string, 1)
 		clienttest.Subscribe(t, stores[d.Name], "c", func(payload string) { got <- payload })
-		guarded.Master.MustDo(t, "PUBLISH", "c", "hello")
+		watched.Master.MustDo(t, "PUBLISH", "c", "hello")
 		if message := <-got; message != "hello" {
 			t.Errorf("got %q", message)
 		}
@@ -51,13 +51,13 @@ func TestDriverLeavesAFrozenMaster(t *testing.T) {
 // A client that reads from a replica hears what the master publishes, and goes on
 // to do so.
 func TestDriverSubscribesOnTheMaster(t *testing.T) {
-	guarded := redistest.Sentinel(t, 1)
-	store := clienttest.OpenStore(t, guarded.URL(), func(o *rueidis.ClientOption) {
+	watched := redistest.Sentinel(t, 1)
+	store := clienttest.OpenStore(t, watched.URL(), func(o *rueidis.ClientOption) {
 		o.SendToReplicas = func(c rueidis.Completed) bool { return c.IsReadOnly() }
 	})
 	for _, channel := range []string{"a", "b", "c", "d"} { // one of them may find the master by chance
 		sub := clienttest.Subscribe(t, store, channel, func(string) {})
-		if said := guarded.Master.MustDo(t, "PUBSUB", "NUMSUB", channel); !strings.HasSuffix(said, "1") {
+		if said := watched.Master.MustDo(t, "PUBSUB", "NUMSUB", channel); !strings.HasSuffix(said, "1") {
 			t.Errorf("the master knows %q, want one subscriber", said)
 		}
 		select {

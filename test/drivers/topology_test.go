@@ -121,15 +121,15 @@ func TestDriverSlotMoves(t *testing.T) {
 func TestDriverSentinel(t *testing.T) {
 	t.Parallel()
 	clienttest.EachDriver(t, func(t *testing.T, d clienttest.Library) {
-		guarded := redistest.Sentinel(t, 1)
-		addresses := make([]string, len(guarded.Sentinels))
-		for i, sentinel := range guarded.Sentinels {
+		watched := redistest.Sentinel(t, 1)
+		addresses := make([]string, len(watched.Sentinels))
+		for i, sentinel := range watched.Sentinels {
 			addresses[i] = sentinel.Addr()
 		}
 		store := d.Open(t, "sentinel://"+strings.Join(addresses, ",")+"/"+redistest.SentinelMaster, clienttest.Way{})
 		sub := clienttest.Subscribe(t, store, "c", func(string) {})
 		clienttest.Eval(t, store, "return redis.call('SET', KEYS[1], 'v')", "k")
-		guarded.Master.Kill()
+		watched.Master.Kill()
 		clienttest.Ended(t, sub)
 		clienttest.Eventually(t, "the new master takes writes and subscriptions", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -144,7 +144,7 @@ func TestDriverSentinel(t *testing.T) {
 			sub.Close()
 			return true
 		})
-		if got := guarded.Replicas[0].MustDo(t, "GET", "k"); got != "w" {
+		if got := watched.Replicas[0].MustDo(t, "GET", "k"); got != "w" {
 			t.Errorf("got %q on the new master", got)
 		}
 	})

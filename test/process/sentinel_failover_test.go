@@ -47,21 +47,21 @@ func (f force) String() string {
 // though locks and fences get lost.
 func TestSentinelFailovers(t *testing.T) {
 	t.Parallel()
-	guarded := redistest.Sentinel(t, 2)
-	workers := hire(t, guarded.URL(), 4, 2, idleTTL, func(process, i int) string { return fmt.Sprint("kept-", process, "-", i) }, []string{"s0", "s1", "s2"})
-	for _, sentinel := range guarded.Sentinels { // the machine may be busy
+	watched := redistest.Sentinel(t, 2)
+	workers := hire(t, watched.URL(), 4, 2, idleTTL, func(process, i int) string { return fmt.Sprint("kept-", process, "-", i) }, []string{"s0", "s1", "s2"})
+	for _, sentinel := range watched.Sentinels { // the machine may be busy
 		sentinel.MustDo(t, "SENTINEL", "SET", redistest.SentinelMaster, "down-after-milliseconds", 1000)
 	}
 	forces := []force{{lag: true}, {lag: true, freeze: true}, {}, {freeze: true}}
 	for n := range *failovers {
-		if before := now(); guarded.Whole(t) {
+		if before := now(); watched.Whole(t) {
 			workers.unforced(before)
 		}
 		f := forces[n%len(forces)]
 		if n > 2 { // most with losses
 			f.lag = n%5 != 0
 		}
-		round := workers.strike(t, f, nil, guarded.Master, guarded.Replicas, func() { guarded.Promoted(t) })
+		round := workers.strike(t, f, nil, watched.Master, watched.Replicas, func() { watched.Promoted(t) })
 		old := round.master
 		if f.freeze {
 			redistest.ThawAll(t, old)
@@ -69,7 +69,7 @@ func TestSentinelFailovers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n%10 != 3 { // there the sentinels do it, and it takes writes until then
-			guarded.Follow(t, old)
+			watched.Follow(t, old)
 		}
 		round.log(t, n)
 	}

@@ -55,7 +55,7 @@ func strikeOf(name string) strike {
 // grants, while a holder stands still: one that runs asks at once when it sees
 // another server, and so believes for a round trip only.
 func unnoticed(s *Scene) (string, func() error, error) {
-	g := s.Topology.Guarded
+	g := s.Topology.Watched
 	master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)
 	redistest.CutReplicas(s.T, master, replicas...)
 	time.Sleep(100 * time.Millisecond) // in which tenures begin that the replicas do not hear of

@@ -38,7 +38,7 @@ var ofFailovers = []Fault{
 // the replicas have not got what was written last.
 func failover(behind, freeze bool) strike {
 	return func(s *Scene) (string, func() error, error) {
-		g := s.Topology.Guarded
+		g := s.Topology.Watched
 		master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)
 		if behind {
 			redistest.CutReplicas(s.T, master, replicas...)

@@ -66,7 +66,7 @@ func (k Kind) Clocked() bool { return k == Clocked || k == ClockedQuorum }
 type Topology struct {
 	Kind    Kind
 	Servers []*redistest.Server // those with data: masters, then replicas
-	Guarded *redistest.Guarded  // of Sentinel
+	Watched *redistest.Watched  // of Sentinel
 	Quorum  string              // a new quorum-id with each Reset
 	Clocks  []*wallclock.Clock  // of the servers, where they can be moved
 	Network *netns.Network      // between servers and clients, where these are in namespaces
@@ -91,7 +91,7 @@ func Open(t testing.TB, kind Kind) *Topology {
 		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{AOF: true, Config: []string{"appendfsync everysec"}})}
 	case Sentinel:
 		g := redistest.Sentinel(t, 2)
-		p.Guarded = &g
+		p.Watched = &g
 		p.Servers = append([]*redistest.Server{g.Master}, g.Replicas...)
 	case Cluster:
 		p.Servers = redistest.Cluster(t, 3, 1)
@@ -122,8 +122,8 @@ func (p *Topology) Reset(t testing.TB) error {
 	}
 	switch p.Kind {
 	case Sentinel:
-		p.Guarded.Whole(t)
-		p.Servers = append([]*redistest.Server{p.Guarded.Master}, p.Guarded.Replicas...)
+		p.Watched.Whole(t)
+		p.Servers = append([]*redistest.Server{p.Watched.Master}, p.Watched.Replicas...)
 	case Cluster:
 		redistest.ClusterWhole(t, p.Servers, len(p.Servers)/2)
 		if err := p.mastersFirst(); err != nil {
@@ -217,7 +217,7 @@ type Way struct {
 func (p *Topology) Way(proxied bool) (w Way, err error) {
 	switch p.Kind {
 	case Sentinel:
-		return Way{URLs: []string{p.Guarded.URL()}}, nil
+		return Way{URLs: []string{p.Watched.URL()}}, nil
 	case Cluster:
 		addresses := make([]string, len(p.Servers))
 		for i, s := range p.Servers {

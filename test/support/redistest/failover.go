@@ -37,7 +37,7 @@ func ThawAll(t testing.TB, servers ...*Server) {
 
 // Promoted waits until the sentinels have made another server the master and
 // it says so itself, and returns the old one, which counts as a replica now.
-func (g *Guarded) Promoted(t testing.TB) (old *Server) {
+func (g *Watched) Promoted(t testing.TB) (old *Server) {
 	t.Helper()
 	await(t, "the sentinels agree on another master", func() bool {
 		i := slices.IndexFunc(g.Replicas, func(s *Server) bool { return g.named(s.Addr()) })
@@ -56,7 +56,7 @@ func (g *Guarded) Promoted(t testing.TB) (old *Server) {
 }
 
 // named reports whether every sentinel says that the master is there.
-func (g *Guarded) named(addr string) bool {
+func (g *Watched) named(addr string) bool {
 	for _, s := range g.Sentinels {
 		got, err := s.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SentinelMaster)
 		if err != nil || strings.Replace(got, "\n", ":", 1) != addr {
@@ -68,7 +68,7 @@ func (g *Guarded) named(addr string) bool {
 
 // Follow makes a server a replica of the master. The sentinels would, too, but
 // they wait about ten seconds before they do.
-func (g *Guarded) Follow(t testing.TB, s *Server) {
+func (g *Watched) Follow(t testing.TB, s *Server) {
 	t.Helper()
 	s.MustDo(t, "REPLICAOF", "127.0.0.1", g.Master.port)
 }
@@ -76,7 +76,7 @@ func (g *Guarded) Follow(t testing.TB, s *Server) {
 // Whole waits until all replicas are in sync and the sentinels are content, and
 // would begin another failover at once. On a busy machine the sentinels may have
 // begun one by themselves: it reports whether another server is the master now.
-func (g *Guarded) Whole(t testing.TB) (moved bool) {
+func (g *Watched) Whole(t testing.TB) (moved bool) {
 	t.Helper()
 	await(t, "the replicas are in sync and the sentinels content", func() bool {
 		if i := slices.IndexFunc(g.Replicas, func(s *Server) bool { return g.named(s.Addr()) }); i >= 0 {

@@ -11,8 +11,8 @@ import (
 // SentinelMaster is the name under which the sentinels know their master.
 const SentinelMaster = "main"
 
-// Guarded is a master with its replicas, and the sentinels that watch them.
-type Guarded struct {
+// Watched is a master with its replicas, and the sentinels that watch them.
+type Watched struct {
 	Master    *Server
 	Replicas  []*Server
 	Sentinels []*Server
@@ -28,10 +28,10 @@ const failoverTimeout = 2 * time.Second
 // of a test. It returns once the replicas are in sync and every sentinel knows
 // all the others. A master that is silent for half a second is replaced, about
 // two seconds later writes succeed again.
-func Sentinel(t testing.TB, replicas int) Guarded {
+func Sentinel(t testing.TB, replicas int) Watched {
 	t.Helper()
 	const sentinels, quorum = 3, 2
-	g := Guarded{Master: Start(t, Options{Config: []string{"repl-diskless-sync-delay 0"}})}
+	g := Watched{Master: Start(t, Options{Config: []string{"repl-diskless-sync-delay 0"}})}
 	g.Replicas = Replicas(t, g.Master, replicas)
 	for range sentinels {
 		g.Sentinels = append(g.Sentinels, startSentinel(t, g.Master, quorum))
@@ -48,7 +48,7 @@ func Sentinel(t testing.TB, replicas int) Guarded {
 }
 
 // URL is the sentinel:// address of the master.
-func (g *Guarded) URL() string {
+func (g *Watched) URL() string {
 	addresses := make([]string, len(g.Sentinels))
 	for i, s := range g.Sentinels {
 		addresses[i] = s.Addr()
