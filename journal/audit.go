@@ -106,7 +106,7 @@ type Unended struct {
 	Gap   time.Duration // between the two grants
 }
 
-// Audit judges the leases in entries: of all names, or of names with one of the
+// Audit checks the leases in entries: of all names, or of names with one of the
 // prefixes. It leaves out entries before since; the zero time leaves out none. The
 // entries must come from a [Read] without filters, oldest first. Audit keeps about
 // 500 bytes for each lease in memory.
@@ -124,7 +124,7 @@ type Unended struct {
 // had not written. A Writer detects a server clock that steps back, if it wrote before
 // and after. Around a step only violations count that the step cannot explain.
 //
-// Audit judges a lease by what its process believed. A stolen lease lasts until its
+// Audit takes for a lease what its process believed. A stolen lease lasts until its
 // process notices the loss, so it can overlap with the next. An exported lease ends at
 // its export. Work under the text of Lease.Export is not in the journal until a process
 // adopts it.
@@ -239,7 +239,7 @@ func (a *auditor) take(e Entry) {
 	if !fresh {
 		return
 	}
-	if e.Event != Granted && !e.Event.ends() || !a.judges(e.Name) {
+	if e.Event != Granted && !e.Event.ends() || !a.covers(e.Name) {
 		return
 	}
 	if e.Event == Released && e.Cause == holdfast.Exported { // that lease ended with its export
@@ -259,7 +259,7 @@ func (a *auditor) take(e Entry) {
 	h.take(&e)
 }
 
-func (a *auditor) judges(name string) bool {
+func (a *auditor) covers(name string) bool {
 	return len(a.prefixes) == 0 || slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 

@@ -181,7 +181,7 @@ func TestAuditRefutesTokens(t *testing.T) {
 	wantVerdict(t, audited(t, newBook().lease("a", 2, 0, 10).lease("a", 1, 10, 20)), journal.Refuted, "tokens fell")
 }
 
-// Names do not concern each other, and prefixes say which are judged.
+// Names do not concern each other, and prefixes say which are checked.
 func TestAuditOfNames(t *testing.T) {
 	b := newBook()
 	b.add("a", 0, journal.Entry{Event: journal.Granted, Name: "x:1", Token: 5})
@@ -321,7 +321,7 @@ func TestAuditOfAnExport(t *testing.T) {
 	wantVerdict(t, audited(t, b.lease("c", 100, 25, 26)), journal.Refuted, "host-b held token 64", "host-c was granted token 100")
 }
 
-// Permits and readers may overlap: they are counted and not judged.
+// Permits and readers may overlap: they are counted and not checked.
 func TestAuditLeavesSharedKinds(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 1)
 	for i, kind := range []holdfast.Kind{holdfast.KindSemaphore, holdfast.KindRWMutex} {

@@ -1,6 +1,6 @@
 // Package diagnose explains the states that package admin reads. It finds the names that
 // need an operator, and says in plain sentences why, and what to do. It does no I/O: it
-// judges only what it is given.
+// looks only at what it is given.
 package diagnose
 
 import (
@@ -29,7 +29,7 @@ const (
 	RenewalsLate       Code = "renewals-late"        // less than a third of the ttl remains, half of the normal minimum
 	HeldLong           Code = "held-long"            // held far longer than usual, see [Options.Typical]
 	Revoking           Code = "revoking"             // the holder was asked to stop and has not stopped yet
-	OtherVersion       Code = "other-version"        // a process with another version of holdfast uses it: this one cannot judge it
+	OtherVersion       Code = "other-version"        // a process with another version of holdfast uses it: this one cannot diagnose it
 	Unmanaged          Code = "unmanaged"            // held by a client of another library
 	Cooldown           Code = "cooldown"             // in cool-down: not held and not available yet, see Mutex.MinHold
 	HeldHealthy        Code = "held-healthy"         // held, and renewed on time

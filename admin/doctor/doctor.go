@@ -174,11 +174,11 @@ func fields(info string) map[string]string {
 // grave orders the states.
 var grave = map[State]int{OK: 0, Unknown: 1, Warn: 2, Fail: 3}
 
-// worst judges each server, and returns what is said of the worst.
-func worst(servers []server, judge func(server) Result) Result {
+// worst checks each server, and returns the result of the worst.
+func worst(servers []server, of func(server) Result) Result {
 	var chosen Result
 	for i, s := range servers {
-		check := judge(s)
+		check := of(s)
 		if i > 0 && grave[check.State] <= grave[chosen.State] {
 			continue
 		}

@@ -68,7 +68,7 @@ type Jobs struct {
 	mu      sync.Mutex // guards the rest
 	reading chan struct{}
 	began   time.Time
-	shown   []judgedJob // by the newest read that succeeded, in the order of JobsOptions.MaxJobs
+	shown   []jobWithState // by the newest read that succeeded, in the order of JobsOptions.MaxJobs
 	up      bool
 }
 
@@ -91,8 +91,8 @@ func NewJobs(names admin.Reader, store driver.Store, options *JobsOptions) *Jobs
 	return j
 }
 
-// judgedJob is a job with its state.
-type judgedJob struct {
+// jobWithState is a job with its state.
+type jobWithState struct {
 	journal.Job
 	state journal.JobState
 }
@@ -122,7 +122,7 @@ func (j *Jobs) read(done chan<- struct{}) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	jobs, err := j.judged(ctx)
+	jobs, err := j.withStates(ctx)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.reading, j.up = nil, err == nil; j.up {
@@ -130,13 +130,13 @@ func (j *Jobs) read(done chan<- struct{}) {
 	}
 }
 
-// judged reads the jobs. It asks for the lock of each that has not ended.
-func (j *Jobs) judged(ctx context.Context) ([]judgedJob, error) {
+// withStates reads the jobs. It asks for the lock of each that has not ended.
+func (j *Jobs) withStates(ctx context.Context) ([]jobWithState, error) {
 	jobs, _, err := journal.Jobs(ctx, j.store, j.options.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	judged := make([]judgedJob, 0, len(jobs))
+	out := make([]jobWithState, 0, len(jobs))
 	for _, job := range jobs {
 		runs := false
 		if job.Unended() { // a job must not look dead because of a missing right
@@ -144,12 +144,12 @@ func (j *Jobs) judged(ctx context.Context) ([]judgedJob, error) {
 				return nil, err
 			}
 		}
-		judged = append(judged, judgedJob{job, job.State(runs)})
+		out = append(out, jobWithState{job, job.State(runs)})
 	}
-	slices.SortFunc(judged, func(a, b judgedJob) int {
+	slices.SortFunc(out, func(a, b jobWithState) int {
 		return cmp.Or(cmp.Compare(truth(b.state.Problem()), truth(a.state.Problem())), b.Tried.Compare(a.Tried), cmp.Compare(a.Name, b.Name))
 	})
-	return judged, nil
+	return out, nil
 }
 
 // Describe implements prometheus.Collector.
@@ -202,7 +202,7 @@ func (j *Jobs) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // exitClass says in a word how the newest run ended; "" if none did. See docs/exit-codes.md.
-func exitClass(j judgedJob) string {
+func exitClass(j jobWithState) string {
 	switch {
 	case j.state == journal.JobNoEnd:
 		return "no end"

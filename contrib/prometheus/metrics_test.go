@@ -115,7 +115,7 @@ func byKind(name string) string {
 	return kind
 }
 
-// The story of two processes and one name is counted on both sides, by class: what is
+// A lock of two processes is counted on both sides, by class: what is
 // held and waited for while it is so, how each came to its lease, and the end.
 func TestCountsAHandOver(t *testing.T) {
 	store := embed(t)

@@ -75,7 +75,7 @@ type Job struct {
 }
 
 // NewJob shows a job.
-func NewJob(j JudgedJob) Job {
+func NewJob(j JobWithState) Job {
 	return Job{
 		j.Name, j.State, j.Owner, j.Now.UTC(), orNull(j.Tried), orNull(j.Started), orNull(j.Succeeded), orNull(j.Ended),
 		j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(), orNull(j.Due), j.Usual.Milliseconds(), j.Limit.Milliseconds(),
@@ -89,8 +89,8 @@ func orNull(t time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-// JudgedJob is a job with its state.
-type JudgedJob struct {
+// JobWithState is a job with its state.
+type JobWithState struct {
 	journal.Job
 	State journal.JobState
 }
@@ -113,13 +113,13 @@ func Unreadable(n int, what string) string {
 
 // Jobs reads the jobs whose names begin with prefix, and the number of all that cannot be read. If
 // one seems to have no end, it may be about to be noted, so all are read again.
-func Jobs(ctx context.Context, names *admin.Admin, prefix string) (jobs []JudgedJob, unreadable int, err error) {
+func Jobs(ctx context.Context, names *admin.Admin, prefix string) (jobs []JobWithState, unreadable int, err error) {
 	for again := false; ; again = true {
 		all, unreadable, err := journal.Jobs(ctx, names.Store(), cmp.Or(names.Prefix(), holdfast.NoPrefix))
 		if err != nil {
 			return nil, 0, err
 		}
-		out, unclear := make([]JudgedJob, 0, len(all)), false
+		out, unclear := make([]JobWithState, 0, len(all)), false
 		for _, j := range all {
 			if !strings.HasPrefix(j.Name, prefix) {
 				continue
@@ -130,7 +130,7 @@ func Jobs(ctx context.Context, names *admin.Admin, prefix string) (jobs []Judged
 					return nil, 0, err
 				}
 			}
-			out = append(out, JudgedJob{j, j.State(runs)})
+			out = append(out, JobWithState{j, j.State(runs)})
 			unclear = unclear || j.Unended() && !runs
 		}
 		if !unclear || again {

@@ -71,7 +71,7 @@ func TestProcessesShare(t *testing.T) {
 	})
 }
 
-// The server is judged by the ttl of the locks.
+// Whether the server is fit depends on the ttl of the locks.
 func TestChecksByTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open(t, &dashboard.Options{TTL: time.Second}).shows("/redis", "well below 1s")

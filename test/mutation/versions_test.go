@@ -42,7 +42,7 @@ var _ = table([]mutation{
 		in: ". Client.stealing", edits: []string{"state.Version > 0", "state.Version > 2"}},
 	{what: "version: an observer reports another version", pkg: "./test/versions", name: "TestObserveALaterVersion",
 		in: "internal/election Decode", where: "Version: version", edits: []string{"version > 0", "version > 2"}},
-	{what: "version: diagnose does not judge a state of another version", pkg: "./admin/diagnose", name: "TestDiagnose",
+	{what: "version: a state of another version has no other diagnosis", pkg: "./admin/diagnose", name: "TestDiagnose",
 		in: "admin/diagnose State", edits: []string{"s.Version > 0", "s.Version > 2"}},
 	{what: "version: an export of another version is read as such", pkg: "./test/versions", name: "TestAdoptOfALaterVersion",
 		in: "internal/exported Parse", edits: []string{"&& !ok", "&& ok"}},

@@ -43,7 +43,7 @@ func history(ctx context.Context, a *cli.App, client *connect.Session, name stri
 	if since > 0 {
 		q.Since = time.Now().Add(-since)
 	}
-	page := story{now: &admin.State{}}
+	page := leaseTable{now: &admin.State{}}
 	if state, err := client.Admin.Inspect(ctx, name); err == nil { // else the history is without it
 		page.now = state
 	}
@@ -81,18 +81,18 @@ func history(ctx context.Context, a *cli.App, client *connect.Session, name stri
 	return nil
 }
 
-// story puts the entries of a name, newest first, together: a row for each lease.
-type story struct {
-	rows []*chapter
-	open map[string]*chapter // whose grant is yet to come
+// leaseTable puts the entries of a name, newest first, together: a row for each lease.
+type leaseTable struct {
+	rows []*leaseRow
+	open map[string]*leaseRow // whose grant is yet to come
 
 	released map[int64]journal.Entry // by token: of exported holds, whose export is yet to come
 	next     time.Time               // the grant after the entries that are yet to come
 	now      *admin.State            // of the name
 }
 
-// chapter is a row.
-type chapter struct {
+// leaseRow is a row: a lease, or an attempt that was skipped.
+type leaseRow struct {
 	at                   time.Time
 	owner                string
 	waited, held, ending string
@@ -101,21 +101,21 @@ type chapter struct {
 }
 
 // full reports whether n rows are complete.
-func (s *story) full(n int) bool {
+func (s *leaseTable) full(n int) bool {
 	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows)+len(s.released) >= 10*n
 }
 
-func (s *story) take(e journal.Entry) {
+func (s *leaseTable) take(e journal.Entry) {
 	key := fmt.Sprint(e.Writer, " ", e.Token)
 	if s.open == nil {
-		s.open, s.released = map[string]*chapter{}, map[int64]journal.Entry{}
+		s.open, s.released = map[string]*leaseRow{}, map[int64]journal.Entry{}
 	}
 	row := s.open[key]
 	switch e.Event {
 	case journal.Asked, journal.Started:
 		return
 	case journal.Skipped, journal.Dropped:
-		row = &chapter{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
+		row = &leaseRow{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
 		if e.Event == journal.Skipped {
 			row.waited = console.Shortly(e.Waited)
 		} else {
@@ -129,7 +129,7 @@ func (s *story) take(e journal.Entry) {
 		return
 	}
 	if row == nil {
-		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
+		row = &leaseRow{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
 		s.rows, s.open[key] = append(s.rows, row), row
 	}
 	switch e.Event {
@@ -154,7 +154,7 @@ func (s *story) take(e journal.Entry) {
 // heldOn returns how long an exported hold has lasted since it was granted, and its end. The
 // journal knows its release and the next grant, but not its expiry; Redis knows whether the
 // newest hold goes on.
-func (s *story) heldOn(e journal.Entry, granted time.Time) (held, ending string) {
+func (s *leaseTable) heldOn(e journal.Entry, granted time.Time) (held, ending string) {
 	if end, known := s.released[e.Token]; known {
 		delete(s.released, e.Token)
 		return console.Shortly(end.At.Sub(granted)), string(journal.Released)
@@ -168,11 +168,11 @@ func (s *story) heldOn(e journal.Entry, granted time.Time) (held, ending string)
 	return "-", "exported, no end known"
 }
 
-func (s *story) print(screen console.Screen, n int) {
+func (s *leaseTable) print(screen console.Screen, n int) {
 	for _, e := range s.released { // their exports are not in the journal
-		s.rows = append(s.rows, &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)})
+		s.rows = append(s.rows, &leaseRow{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)})
 	}
-	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
+	slices.SortStableFunc(s.rows, func(a, b *leaseRow) int { return b.at.Compare(a.at) }) // they came by their ends
 	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
 	for _, c := range s.rows[:min(n, len(s.rows))] {
 		rows = append(rows, []string{console.Stamp(c.at), view.Text(c.owner), c.waited, c.held, inspect.TokenText(c.token), view.Text(c.ending) + c.code})

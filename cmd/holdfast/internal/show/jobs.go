@@ -60,7 +60,7 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session, prefix strin
 	}
 	known := len(all)
 	if problems {
-		all = slices.DeleteFunc(all, func(j view.JudgedJob) bool { return !j.State.Problem() })
+		all = slices.DeleteFunc(all, func(j view.JobWithState) bool { return !j.State.Problem() })
 	}
 	page := a.Page()
 	out := make([]view.Job, len(all))

@@ -51,7 +51,7 @@ func jobs(v *visit) any {
 	return page
 }
 
-// stateOf judges as `holdfast jobs` does. The record is read at another time than the locks, so
+// stateOf is the state that `holdfast jobs` shows. The record is read at another time than the locks, so
 // a job that began or ended in between counts as one that runs: it has no missing end.
 func stateOf(j journal.Job, p *seen.Picture) chip {
 	icons := map[journal.JobState][2]string{
