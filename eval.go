@@ -119,7 +119,7 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 // new script for each call fills the memory of Redis, so evalScripts is bounded. The zero value
 // is ready.
 type evalScripts struct {
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	known map[string]*driver.Script
 	size  int // bytes of their sources
 }

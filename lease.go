@@ -21,7 +21,7 @@ type Lease struct {
 	client   *Client // keeps it from being collected
 	released atomic.Bool
 
-	mu     sync.Mutex // guards result, and makes a second Release wait for the first
+	mu     sync.Mutex // protects result, and makes a second Release wait for the first
 	result error
 }
 

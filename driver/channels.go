@@ -48,7 +48,7 @@ type ChannelConn interface {
 //
 // The zero value is ready. Channels is safe for concurrent use.
 type Channels struct {
-	mu       sync.Mutex // guards all of it, its receivers and their subscriptions
+	mu       sync.Mutex // protects all of it, its receivers and their subscriptions
 	open     map[string][]*Receiver
 	unshared bool // a server lets no channel go: each gets a connection that can be closed
 	closed   bool

@@ -18,7 +18,7 @@ import (
 type conn struct {
 	receiver *driver.Receiver
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // protects the rest
 	requests []request
 	shut     bool
 }
@@ -105,7 +105,7 @@ func sleep(d time.Duration) {
 type world struct {
 	channels driver.Channels
 
-	mu      sync.Mutex // guards dialled
+	mu      sync.Mutex // protects dialled
 	dialled []*conn
 }
 

@@ -13,7 +13,7 @@ import (
 type LazyStore struct {
 	open func() (Store, error)
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	store  Store      // nil: not open
 	try    *opening   // the newest: under way, or failed; nil before the first
 	again  time.Time  // when to try again after a failure

@@ -18,7 +18,7 @@ func Example_allDone() {
 	ctx := context.Background()
 	work := client.RWMutex("import:7")
 
-	var mu sync.Mutex // guards what follows; elsewhere this is a database
+	var mu sync.Mutex // protects what follows; elsewhere this is a database
 	var gate fence.Gate
 	results := map[string]string{}
 	store := func(piece, result string, token int64) error {

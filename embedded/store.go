@@ -33,7 +33,7 @@ type Options struct {
 type Store struct {
 	clock func() time.Time
 
-	// gate admits one command at a time, as Redis does. It guards everything
+	// gate admits one command at a time, as Redis does. It protects everything
 	// below.
 	gate   sync.Mutex
 	mini   *mini

@@ -31,7 +31,7 @@ type Gate struct {
 	// and set Floor to it.
 	Floor int64
 
-	mu        sync.Mutex // guards the rest
+	mu        sync.Mutex // protects the rest
 	known     map[string]*mark
 	forgotten int64 // the highest token that was forgotten
 }

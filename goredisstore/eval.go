@@ -217,7 +217,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 
 // master is the client for the master at an address, or nil.
 func (s *Store) master(ctx context.Context, addr string) (found *redis.Client) {
-	var mu sync.Mutex // guards found
+	var mu sync.Mutex // protects found
 	_ = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 		mu.Lock()
 		defer mu.Unlock()

@@ -16,7 +16,7 @@ import (
 type follower struct {
 	store *Store
 
-	mu     sync.Mutex // guards master
+	mu     sync.Mutex // protects master
 	master string
 }
 

@@ -18,7 +18,7 @@ type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 type socket struct {
 	dial dialer
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	used   bool
 	closed bool
 	conn   net.Conn

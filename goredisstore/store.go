@@ -193,7 +193,7 @@ func (s *Store) masters(ctx context.Context) ([]Client, error) {
 		return []Client{s.client}, nil
 	}
 	return ask(ctx, func(ctx context.Context) (nodes []Client, err error) {
-		var mu sync.Mutex // guards nodes
+		var mu sync.Mutex // protects nodes
 		err = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()

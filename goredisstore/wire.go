@@ -18,7 +18,7 @@ type wire struct {
 	client   *redis.Client // says hello on the socket, and does nothing else
 	pubsub   *redis.PubSub
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	queue   []request  // not written yet
 	writing bool       // a goroutine writes them
 	reading bool

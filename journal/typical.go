@@ -32,7 +32,7 @@ func Typical(ctx context.Context, store driver.Store, prefix, name string) (time
 // and the call 5 s at most. If Redis does not answer, the function goes on with what it
 // knows. It may be called from several goroutines.
 func TypicalHolds(store driver.Store, prefix string) func(name string) (typical time.Duration, ok bool) {
-	var mu sync.Mutex // guards the rest
+	var mu sync.Mutex // protects the rest
 	var known map[string][]time.Duration
 	var read time.Time
 	return func(name string) (time.Duration, bool) {

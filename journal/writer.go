@@ -108,7 +108,7 @@ type Writer struct {
 	sent        int  // entries at the front of buffer that are in the stream, and not in the jobs
 	withoutJobs bool // the server refused the jobs for good
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	closed  bool
 	trouble bool // the last call failed
 	refused bool // the server refused it for good

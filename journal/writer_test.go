@@ -86,7 +86,7 @@ func TestTimesAreTheServers(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 1))
 			s := newServer()
 			s.ahead, s.rate = time.Duration(chance.IntN(7200)-3600)*time.Second, (chance.Float64()-0.5)/1500
-			network := rand.New(rand.NewPCG(seed, 2)) // guarded by the server's mutex
+			network := rand.New(rand.NewPCG(seed, 2)) // protected by the server's mutex
 			s.delay = func() (time.Duration, time.Duration) {
 				return time.Duration(network.ExpFloat64() * 3e6), time.Duration(network.ExpFloat64() * 3e6)
 			}

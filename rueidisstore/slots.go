@@ -19,7 +19,7 @@ const (
 
 // slots says where the slots of a Cluster are. rueidis knows it, and does not export it.
 type slots struct {
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	ranges  []slotRange
 	read    time.Time
 	reading chan struct{} // closed when they have been read; nil when nobody does

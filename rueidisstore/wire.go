@@ -15,7 +15,7 @@ type wire struct {
 	sharded  bool
 	node     rueidis.Client
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	conn   rueidis.DedicatedClient
 	closed bool
 }

@@ -17,7 +17,7 @@ type Certificate struct {
 	cert, key string
 	logger    *slog.Logger
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	pair   *tls.Certificate
 	text   []byte // of both files, as they were read last
 	wrong  error  // with text; nil: nothing

@@ -30,7 +30,7 @@ var reads = []string{"inspect", "shared_inspect", "details_inspect", "once_inspe
 // recorder is a store that notes the scripts that change something.
 type recorder struct {
 	driver.Store
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	writes []string
 }
 

@@ -22,7 +22,7 @@ import (
 type receiver struct {
 	url string // with a secret in its path
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	fails int        // posts that are still answered 503
 	posts []string
 }

@@ -43,7 +43,7 @@ type Elector struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	lease *holdfast.Lease
 	cause error
 	end   error

@@ -23,7 +23,7 @@ const (
 
 // waits are the calls that wait under a span, by name.
 type waits struct {
-	mu sync.Mutex // guards of, and each wait in it
+	mu sync.Mutex // protects of, and each wait in it
 	of map[string]map[*wait]struct{}
 }
 

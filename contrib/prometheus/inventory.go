@@ -80,7 +80,7 @@ type Inventory struct {
 	names   admin.Reader
 	options InventoryOptions
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	running *round     // nil: none
 	began   time.Time
 	shown   *figures // the newest that succeeded; nil: none

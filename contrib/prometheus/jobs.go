@@ -65,7 +65,7 @@ type Jobs struct {
 	store   driver.Store
 	options JobsOptions
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	reading chan struct{}
 	began   time.Time
 	shown   []jobWithState // by the newest read that succeeded, in the order of JobsOptions.MaxJobs

@@ -33,7 +33,7 @@ type Metrics struct {
 	vectors
 	servers *servers
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	classes map[string]*class
 	clients []local
 }

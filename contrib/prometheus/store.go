@@ -18,7 +18,7 @@ type servers struct {
 	calls, errors *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
 
-	mu      sync.Mutex        // guards scripts
+	mu      sync.Mutex        // protects scripts
 	scripts map[string]string // the label of a script
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // Schedule is the heap of the timers of one Client, with the one system timer that wakes
 // its loop. The loop waits for C, then fires what is Due, then calls Rest. The mutex of
-// the Client guards a Schedule.
+// the Client protects a Schedule.
 type Schedule struct {
 	Held int // leases that are held: with any, the loop wakes up five times a second
 

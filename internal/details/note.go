@@ -31,7 +31,7 @@ type Note struct {
 	warn    func(error)
 	writing chan struct{} // of 1: one writes at a time, so that an old text never comes last
 
-	mu     sync.Mutex // guards the rest; its owner's mutex may be held, and is never taken under it
+	mu     sync.Mutex // protects the rest; its owner's mutex may be held, and is never taken under it
 	about  Stored
 	due    bool // a write was asked for and has not read about
 	sent   bool // it was ever sent

@@ -17,7 +17,7 @@ import (
 // together with the other waiting requests.
 
 // batcher has the requests to one server that wait to be sent together. The engine of one master
-// has one batcher, the engine of a quorum one for each node. The engine's mutex guards it.
+// has one batcher, the engine of a quorum one for each node. The engine's mutex protects it.
 type batcher struct {
 	underWay    int // single requests and pipelines that are not answered yet
 	requests    []*machine.Request

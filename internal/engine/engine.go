@@ -49,7 +49,7 @@ func (s *Settings) ShardOf(k *keyspace.Keys) string {
 }
 
 // Engine carries out the decisions of the machine.Process of one Client. The exported fields do
-// not change after New. mu guards the process and the fields below mu.
+// not change after New. mu protects the process and the fields below mu.
 type Engine struct {
 	Settings
 	ClientID    string          // the first part of each id

@@ -208,7 +208,7 @@ func (k *keeper) Pushed(attempt int, payload string) {
 }
 
 // observerGroup has the observers of one election in this Client, and the one subscription that
-// they share. The engine's mutex guards it.
+// they share. The engine's mutex protects it.
 type observerGroup struct {
 	e        *Engine
 	keep     *subscription.Keeper

@@ -20,7 +20,7 @@ import (
 )
 
 // quorum is the Host of a process whose names are locked on a quorum. Its ballot decides which
-// calls each node gets, and when enough nodes have answered. The engine's mutex guards it.
+// calls each node gets, and when enough nodes have answered. The engine's mutex protects it.
 type quorum struct {
 	machine.Host // for all methods except Send and NotBefore
 	e            *Engine
@@ -29,7 +29,7 @@ type quorum struct {
 	timer        clock.Timer // fires when the ballot has something to do
 }
 
-// node is one master of a quorum. The engine's mutex guards it, except openCalls.
+// node is one master of a quorum. The engine's mutex protects it, except openCalls.
 type node struct {
 	quorum    *quorum
 	number    int

@@ -13,7 +13,7 @@ import (
 )
 
 // Turn is the use of a tenure by one local waiter. Re-entrant leases share one turn. The engine's
-// mutex guards it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
+// mutex protects it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
 // a program may drop both.
 type Turn struct {
 	Local   *Name

@@ -14,7 +14,7 @@ import (
 )
 
 // Process is the state machine of one Client. It is not safe for concurrent use: the engine's mutex
-// guards it, and all that it refers to.
+// protects it, and all that it refers to.
 type Process struct {
 	Settings
 	Host        Host

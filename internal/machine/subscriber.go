@@ -287,7 +287,7 @@ func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 
 // sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The local names of one name share one, which closes with the last of
-// them. The engine's mutex guards them.
+// them. The engine's mutex protects them.
 type sharedSubs map[string]*Subscriber
 
 func (all *sharedSubs) of(p *Process, suffix string) *Subscriber {

@@ -21,7 +21,7 @@ const (
 )
 
 // Tenure is one process's possession of a name in Redis, from the first request to the end. The
-// engine's mutex guards it, except the atomics.
+// engine's mutex protects it, except the atomics.
 //
 // Fields of one phase stand in a struct that setPhase clears at the end of the phase. The structs are
 // values, not pointers: pointers would cost three more allocations for a lock and its release.

@@ -161,7 +161,7 @@ func (n *Name) heldBy(now clock.Instant) error {
 
 // Group is several names that ask by one script. They are new: this process neither held
 // nor wanted them. A name leaves the group with its first answer, or when its waiter has
-// given up. The engine's mutex guards it.
+// given up. The engine's mutex protects it.
 type Group struct {
 	p      *Process
 	names  []*Name

@@ -28,7 +28,7 @@ type Tokens struct {
 	path   string
 	logger *slog.Logger
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	list    []token
 	wrong   error     // with the file; nil: nothing
 	warned  time.Time // when that was logged

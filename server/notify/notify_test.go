@@ -33,7 +33,7 @@ type world struct {
 	store *embedded.Store
 	log   bytes.Buffer
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // protects the rest
 	problems map[string]diagnose.Code
 	broken   error                        // of a survey
 	answer   func(try int) *http.Response // nil: 200

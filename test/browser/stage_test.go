@@ -31,7 +31,7 @@ type Stage struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	ends    []func()
 	writers []func()
 }

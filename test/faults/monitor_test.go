@@ -71,7 +71,7 @@ type monitor struct {
 	marked       chan struct{} // sent to when the mark was seen
 	lags         bool          // it was not; set before done is closed
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	conn   net.Conn
 	closed bool
 }

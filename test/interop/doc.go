@@ -19,6 +19,6 @@
 //
 // Each time it has the lock, count makes the file MARKER, which must not be
 // there, reads the number in the file COUNTER, waits a moment, writes the number
-// one higher, and removes MARKER. Nothing but the lock guards that. A SWITCH is
+// one higher, and removes MARKER. Nothing but the lock protects that. A SWITCH is
 // a turn that came after one of somebody else.
 package interop

@@ -169,7 +169,7 @@ func (f *foreign) must(t *testing.T, line, want string) {
 // lockedBuffer is a bytes.Buffer that may be read while the process writes it.
 type lockedBuffer struct {
 	mu sync.Mutex
-	b  bytes.Buffer // guarded by mu
+	b  bytes.Buffer // protected by mu
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {

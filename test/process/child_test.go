@@ -105,10 +105,10 @@ type child struct {
 	client  *holdfast.Client
 	monitor *monitor
 
-	writing sync.Mutex // guards answers
+	writing sync.Mutex // protects answers
 	answers *json.Encoder
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	leases map[int]*holdfast.Lease
 	seen   map[int]chan reply // what a watch will say
 	worker *worker

@@ -29,7 +29,7 @@ func (o tour) name(i int) string { return fmt.Sprint("tour", i) }
 // run visits until the end, and says how often and what was wrong.
 func (o tour) run(c *child) (visits int, err error) {
 	var n atomic.Int64
-	var mu sync.Mutex // guards errs
+	var mu sync.Mutex // protects errs
 	var errs []error
 	var callers sync.WaitGroup
 	for i := range o.Callers {

@@ -33,7 +33,7 @@ type process struct {
 	killed bool
 	ready  call
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	calls int
 	open  map[int]chan reply
 }

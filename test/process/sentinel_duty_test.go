@@ -59,7 +59,7 @@ type worker struct {
 	stop    chan struct{}
 	busy    sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	stays  []stay
 	keeps  map[string]*keep
 	turns  map[string]int64 // by caller: when its newest turn was called
@@ -272,7 +272,7 @@ type monitor struct {
 	driver.Store
 	since atomic.Int64 // requests sent later reach nobody but the new master
 	seen  atomic.Int64
-	mu    sync.Mutex // guards names
+	mu    sync.Mutex // protects names
 	names []string   // these are the master's; nil: all
 }
 

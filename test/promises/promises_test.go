@@ -39,7 +39,7 @@ func each(t *testing.T, test func(t *testing.T, server *redistest.Server, open f
 func TestS1OneHolderAndS2RisingTokens(t *testing.T) {
 	each(t, func(t *testing.T, _ *redistest.Server, open func(holdfast.Options) *holdfast.Client) {
 		const clients, callers, turns = 4, 4, 20
-		inside, count, last := 0, 0, int64(0) // guarded by nothing but the lock: the race detector looks, too
+		inside, count, last := 0, 0, int64(0) // protected by nothing but the lock: the race detector looks, too
 		var all sync.WaitGroup
 		for range clients {
 			client := open(holdfast.Options{})

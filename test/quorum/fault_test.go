@@ -23,7 +23,7 @@ type contest struct {
 	stop chan struct{}
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	leases map[*holdfast.Lease]string
 	newest int64
 	wins   int

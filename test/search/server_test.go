@@ -103,7 +103,7 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 	}
 	defer store.Close()
 	open := map[string]driver.Subscription{}
-	var mu sync.Mutex // guards got between two synctest.Wait
+	var mu sync.Mutex // protects got between two synctest.Wait
 	var got []heard
 	for i, line := range history {
 		now = time.UnixMicro(line.At)

@@ -40,7 +40,7 @@ func electionRun(t *testing.T, seed uint64) {
 	s := stage{sim.NewWorld(seed), t}
 	random := rand.New(rand.NewPCG(seed, 0xe1ec))
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(random.Int64N(int64(d))) }
-	weather := rand.New(rand.NewPCG(seed, 0xfa7e)) // guarded by the World
+	weather := rand.New(rand.NewPCG(seed, 0xfa7e)) // protected by the World
 	well := false
 	s.SetNetwork(func(sim.Step) sim.Fate {
 		some := func(d time.Duration) time.Duration { return 1 + time.Duration(weather.Int64N(int64(d))) }

@@ -185,7 +185,7 @@ func TestFrontWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 		lock, fence, queue := sim.Keys("n")
 		id := func(i int) string { return fmt.Sprintf("c.n%d.15000.s1|x", i) }
 		var mu sync.Mutex
-		var told []string // guarded by mu
+		var told []string // protected by mu
 		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/push:c", func(push string) {
 			mu.Lock()
 			defer mu.Unlock()

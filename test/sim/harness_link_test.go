@@ -35,7 +35,7 @@ type Link struct {
 	ahead   atomic.Int64 // nanoseconds by which its clock leapt
 	stopped atomic.Int64 // its clock, plus 1, while it is paused; else 0
 
-	// Guarded by the World's mutex.
+	// Protected by the World's mutex.
 	seen       map[string]int // steps by kind
 	subs       map[*subscription]struct{}
 	silent     bool // nothing arrives anywhere, and nobody is told

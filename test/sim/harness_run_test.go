@@ -45,7 +45,7 @@ type Run struct {
 	orders  ordering
 	mixed   bool // every primitive takes part
 
-	// Guarded by the World's mutex.
+	// Protected by the World's mutex.
 	staleIDs bool    // a late duplicate may have left one
 	calm     bool    // from now on the network is
 	runs     []*Held // of the job, since the newest that does not count

@@ -11,7 +11,7 @@ import (
 
 // Watch sees every lease and everything that the server does, and notes where
 // a promise is broken. It knows nothing of how the client works: leases come
-// from the callers, keys from the server. Guarded by the World's mutex.
+// from the callers, keys from the server. Protected by the World's mutex.
 // How it checks waits stands in harness_waits_test.go.
 type Watch struct {
 	world      *World

@@ -46,7 +46,7 @@ func TestMinHoldRandomRuns(t *testing.T) {
 
 type holdRun struct {
 	*sim.World
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	random *rand.Rand
 	turns  int
 	free   time.Time // before this nobody may begin

@@ -33,7 +33,7 @@ type worker struct {
 	stderr  strings.Builder
 
 	mu  sync.Mutex
-	saw []saw // guarded by mu
+	saw []saw // protected by mu
 }
 
 func start(t *testing.T, version int, program, url, file string) *worker {

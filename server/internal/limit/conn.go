@@ -23,7 +23,7 @@ type conn struct {
 	l      *listener
 	silent atomic.Bool
 
-	// Guarded by the lock of the listener.
+	// Protected by the lock of the listener.
 	from     netip.Addr // of the client; zero: it is not counted
 	proxied  bool       // it is a proxy's
 	known    bool       // a known token came by it; a proxy's counts as unknown while another's request is under way

@@ -12,7 +12,7 @@ import (
 type Gate struct {
 	what string
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	limit int
 	all   int
 	of    map[[32]byte]int // by token

@@ -45,7 +45,7 @@ type listener struct {
 	close      sync.Once
 	changed    chan struct{} // it may have room now
 
-	mu        sync.Mutex // guards the rest, and the fields of conn
+	mu        sync.Mutex // protects the rest, and the fields of conn
 	open      int
 	of        map[netip.Addr]int // strangers by address
 	strangers *list.List         // connections without a known token, the one that has not changed for the longest first

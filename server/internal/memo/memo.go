@@ -12,7 +12,7 @@ import (
 type Memo[V any] struct {
 	Max int
 
-	mu    sync.Mutex // guards known
+	mu    sync.Mutex // protects known
 	known map[string]*entry[V]
 }
 

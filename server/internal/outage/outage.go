@@ -21,7 +21,7 @@ type Watch struct {
 	ping func(context.Context) error // one round trip
 	over <-chan struct{}
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	why     error      // nil: as far as known it answers
 	pending map[*pending]struct{}
 	probing bool

@@ -24,7 +24,7 @@ type Memory struct {
 	what string
 	over func(ctx context.Context, text string) bool
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	known  map[hash]map[hash]*repeat
 	leases map[string]ID // of the texts in known
 }

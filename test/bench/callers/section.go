@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// section is the critical section that a lock guards, in memory that all processes of a run
+// section is the critical section that a lock protects, in memory that all processes of a run
 // share. It finds too many holders in two ways. No more may be inside than the capacity. And a holder
 // reads a counter when it enters, and writes it, one higher, when it leaves: two who were inside
 // together lose one of the two. The second way works only where a holder must be alone. The atomic operations keep the

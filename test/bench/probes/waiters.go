@@ -46,7 +46,7 @@ type crowd struct {
 	inside atomic.Int64
 
 	mu     sync.Mutex
-	served []served // guarded by mu
+	served []served // protected by mu
 }
 
 const crowded = "crowd"
@@ -142,7 +142,7 @@ type hub struct {
 	dedicated rueidis.DedicatedClient
 
 	mu        sync.Mutex
-	listeners map[string]func(payload string) // by channel; guarded by mu
+	listeners map[string]func(payload string) // by channel; protected by mu
 }
 
 func newHub(p *probe) *hub {

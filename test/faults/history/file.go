@@ -18,7 +18,7 @@ type Writer struct {
 	file    *os.File
 	process string
 
-	mu  sync.Mutex // guards err
+	mu  sync.Mutex // protects err
 	err error
 }
 

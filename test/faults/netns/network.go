@@ -27,7 +27,7 @@ type Network struct {
 	block  block
 	router *space
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	lines map[int]*Line
 	next  int // number of the next line
 }

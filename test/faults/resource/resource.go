@@ -30,7 +30,7 @@ func Serve(listener net.Listener, notes *history.Writer) {
 type resource struct {
 	notes *history.Writer
 
-	mu        sync.Mutex // guards the rest; held while a decision is noted, so that notes are in the order of decisions
+	mu        sync.Mutex // protects the rest; held while a decision is noted, so that notes are in the order of decisions
 	registers map[string]*register
 }
 

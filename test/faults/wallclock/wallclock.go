@@ -40,7 +40,7 @@ type Clock struct {
 	library string
 	file    *os.File
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	offset time.Duration
 	err    error
 }

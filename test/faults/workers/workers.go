@@ -25,7 +25,7 @@ type Workers struct {
 	setting  func(member int) client.Setting
 	resource *Process
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // protects the rest
 	members []*Process
 	started int // processes so far
 	dead    map[string]bool

@@ -79,7 +79,7 @@ func (d *digests) all(ctx context.Context, r *simulation) error {
 
 // play returns the hashes of each seed.
 func (d *digests) play(ctx context.Context, dir string) (map[uint64][]string, error) {
-	var mu sync.Mutex // guards the rest
+	var mu sync.Mutex // protects the rest
 	var failed error
 	sums, told := map[uint64][]string{}, time.Now()
 	d.each(ctx, func(worker int, first, n uint64) bool {

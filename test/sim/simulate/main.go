@@ -106,7 +106,7 @@ type simulation struct {
 	dir   string
 	began time.Time
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // protects the rest
 	played uint64
 	failed int
 	total  sim.Tally

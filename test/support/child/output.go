@@ -8,7 +8,7 @@ import (
 // Output keeps the first megabyte of what a process prints. It can be read meanwhile.
 type Output struct {
 	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
+	text bytes.Buffer // protected by mu
 }
 
 // Write keeps what is printed.

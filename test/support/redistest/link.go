@@ -10,7 +10,7 @@ import (
 // link is one connection through a proxy: both its halves.
 type link struct {
 	client, server *net.TCPConn
-	stalled        bool // guarded by the proxy's mutex
+	stalled        bool // protected by the proxy's mutex
 	once           sync.Once
 	done           chan struct{} // closed by close
 	ended          atomic.Int32  // sides that have closed it

@@ -18,7 +18,7 @@ type Proxy struct {
 	target   string
 	wg       sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // protects what follows
 	mode    mode
 	changed chan struct{} // closed and replaced when mode changes
 	delay   time.Duration

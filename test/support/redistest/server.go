@@ -47,7 +47,7 @@ type Server struct {
 	flags    []string // of the command line, after the configuration file
 	env      []string // beside that of this process
 
-	mu      sync.Mutex // guards process; held over start and stop, not over commands
+	mu      sync.Mutex // protects process; held over start and stop, not over commands
 	process *process
 }
 

@@ -19,7 +19,7 @@ type PasswordFile struct {
 	again   bool // it is a regular file, which can be read twice
 	failure error
 
-	mu   sync.Mutex // guards last
+	mu   sync.Mutex // protects last
 	last string     // what was read last
 }
 

@@ -20,7 +20,7 @@ const usualWait = 500 * time.Millisecond
 // name, because a waiter needs it each second.
 type Usual struct {
 	Ask   func(ctx context.Context, name string) (time.Duration, bool)
-	mu    sync.Mutex               // guards known
+	mu    sync.Mutex               // protects known
 	known map[string]time.Duration // 0: not known
 }
 

@@ -67,7 +67,7 @@ type Handler struct {
 }
 
 type handlerOutput struct {
-	mu      sync.Mutex // guards text
+	mu      sync.Mutex // protects text
 	text    bytes.Buffer
 	console *Lines
 }

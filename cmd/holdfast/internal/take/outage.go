@@ -24,7 +24,7 @@ type Outage struct {
 	advise   func(error) string // what to do about a refusal; nil: nothing is known
 	patience time.Duration      // how long a wait goes on without an answer; 0: without end
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	since time.Time  // of the first failure since the last answer; zero: none
 	what  trouble    // the newest
 	until time.Time  // when a lease is lost, unless Redis answers; zero: none is held

@@ -27,7 +27,7 @@ const (
 )
 
 // Past is the remembered past. All its lists are bounded. The Past of a Picture never changes;
-// the sampler's mutex guards the sampler's own.
+// the sampler's mutex protects the sampler's own.
 type Past struct {
 	Began   time.Time       // from here on there is no gap
 	Written bool            // there is a journal with entries: it counts, and not what polls saw

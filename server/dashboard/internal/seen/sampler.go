@@ -29,7 +29,7 @@ type Sampler struct {
 	journal Journal
 	known   *diagnose.Options
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // protects all below
 	current *Picture   // number 0 before the first poll
 	fresh   chan struct{}
 	wanted  time.Time // when a viewer last asked

@@ -19,7 +19,7 @@ import (
 type client struct {
 	address string
 
-	mu   sync.Mutex // guards idle
+	mu   sync.Mutex // protects idle
 	idle []*conn
 }
 

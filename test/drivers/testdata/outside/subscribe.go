@@ -22,7 +22,7 @@ type listener struct {
 	address  string
 	receiver *driver.Receiver
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // protects the rest
 	conn  *conn
 	asked []func(error) // requests without an answer, the oldest first
 	err   error         // why there will be none
