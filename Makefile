@@ -7,8 +7,8 @@ FUZZTIME = 20s
 # All mutations take most of an hour: each commit takes a ninetieth, by its hash.
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
 
-# What make test runs: all packages but those below test/, and of these the ones named
-# here. make test-all runs the rest. Those that measure, search or need much run
+# What make test runs: all packages outside of test/, and those of test/ that TESTED names.
+# make test-all runs the rest. Packages that measure, or need much memory or time, run
 # without the race detector.
 TEST     = github.com/holdfast-go/holdfast/test
 WORK     = $(shell go list work)
@@ -16,17 +16,17 @@ ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many faults),$(WORK))
 
-# Half of the simulation, in time. It runs in two halves, so that both processors have work;
-# TestCoverage counts what the random runs reach, so it stands on their side. Without its
-# flags go test ./test/sim plays a quarter, so that a slow machine needs less than go test's
-# own 10 minutes.
+# The simulation runs in two halves that take the same time, so that both processors have
+# work. TestCoverage counts what the random runs reach, so it is in their half. Without
+# flags, go test ./test/sim plays a quarter of the runs, so that a slow machine needs less
+# than the 10 minutes that go test allows.
 SIMHALF  = RandomRuns|Coverage|ManyWaiters|Dedicated
 
-# Of one package: the longest take minutes, and a machine may be busy and four times
-# slower.
+# The limit for the tests of one package. The longest take minutes, and a busy machine may be
+# four times slower.
 LIMIT    = 30m
 
-# Else every program that is built with the race detector takes a second to end.
+# Without this, every program that is built with the race detector takes a second to end.
 export GORACE ?= atexit_sleep_ms=0
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
@@ -80,7 +80,7 @@ simulate: ## a million random runs in simulated time, a day on two cores; SIM="-
 model: ## all states of the client, and of the clients of a quorum, within the large bounds; hours
 	go test -count 1 -timeout 12h -v -run '^TestSearch' ./internal/machine ./internal/ballot -args -search.large
 
-mutations: ## that the tests can fail: one check is taken out of the code at a time; MUTATIONS=-fit tries none
+mutations: ## that the tests can fail: one check of the code is removed at a time; MUTATIONS=-fit only looks for the rows' places
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
 	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
 
@@ -107,7 +107,7 @@ bench: ## beside other libraries, a quarter of an hour; BENCH="-save" keeps it, 
 	@scripts/need redis-server
 	go run ./test/bench/cmd $(BENCH)
 
-bench-quick: ## that everything which measures still runs; the figures mean little
+bench-quick: ## that all benchmarks still run; the figures mean little
 	@scripts/need redis-server
 	go run ./test/bench/cmd -quick
 	go test -run '^$$' -bench . -benchtime 1x work

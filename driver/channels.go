@@ -50,7 +50,7 @@ type ChannelConn interface {
 type Channels struct {
 	mu       sync.Mutex // protects all of it, its receivers and their subscriptions
 	open     map[string][]*Receiver
-	unshared bool // a server lets no channel go: each gets a connection that can be closed
+	unshared bool // a server refused to unsubscribe: each channel gets a connection that can be closed
 	closed   bool
 }
 
@@ -58,8 +58,8 @@ type Channels struct {
 // Subscribe of [Store] needs; see there for message.
 //
 // server is the address of the server, or any other name: subscriptions with the same server
-// share a connection. If server is empty, the subscription has a connection of its own. Elsewhere
-// than in a Cluster, both are right.
+// share a connection. If server is empty, the subscription has a connection of its own. Outside a
+// Cluster, both are right.
 //
 // If no connection fits, Subscribe calls dial. It must not block: the first Request connects.
 // Subscribe returns the error of a Request as it is, and the error of ctx. If an old connection

@@ -77,7 +77,7 @@ type Store interface {
 	// slot. That slot is computed as that of a key, from the hash tag in the channel's
 	// name. If the slot moves, the subscription ends.
 	//
-	// [Channels] does all of this but connect, send and read.
+	// [Channels] does all of this, except connect, send and read.
 	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
 
 	// Scan sends SCAN to every master until all pages are read, and yields the keys that

@@ -94,13 +94,13 @@ func (r *Receiver) wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// channelAnswer is that of the server to one request.
+// channelAnswer is the server's answer to one request.
 type channelAnswer struct {
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// request sends one, with the mutex of its Channels held.
+// request sends a request. The caller holds the mutex of the Channels.
 func (r *Receiver) request(channel string, s *channelState, end bool) *channelAnswer {
 	if r.owed == 0 {
 		r.since = time.Now()
@@ -138,9 +138,9 @@ func (r *Receiver) signOfLife() {
 	}
 }
 
-// kept is called when the server refused to let a channel go. Where its slot has moved
-// away, it is gone. Else it would count as listening, so the connection ends; and where
-// the right is missing, from now on each channel has its own.
+// kept is called when the server refused to end a subscription. If the slot has moved away, the
+// subscription is gone. Otherwise the server would go on sending, so the connection ends. If the
+// client has no right to unsubscribe, each channel has its own connection from now on.
 func (r *Receiver) kept(s *channelState, err error) {
 	said, _ := errors.AsType[ServerError](err)
 	if strings.HasPrefix(string(said), "MOVED ") {
@@ -153,7 +153,7 @@ func (r *Receiver) kept(s *channelState, err error) {
 	r.end(err)
 }
 
-// tidy lets a channel go that nobody listens to, and forgets it when it is gone.
+// tidy unsubscribes from a channel that nobody listens to, and forgets it when it is gone.
 func (r *Receiver) tidy(channel string, s *channelState) {
 	switch {
 	case r.over || s.sub != nil || s.open > 0:
@@ -164,7 +164,7 @@ func (r *Receiver) tidy(channel string, s *channelState) {
 	}
 }
 
-// leave counts a user less. A connection without one ends.
+// leave removes one user. A connection without users ends.
 func (r *Receiver) leave() {
 	if r.users--; r.users == 0 {
 		r.end(errEnded)

@@ -1,8 +1,8 @@
 package mutation
 
-// Those of the Ballot that the search of its states finds. Those of the
-// nodes' scripts are found because a script then answers otherwise than the model of a node does, and
-// the search without the same check of the model breaks a promise: see TestSearchFindsChecks.
+// Mutations of the Ballot that the search of its states finds, and mutations of the nodes' scripts. A
+// changed script answers otherwise than the model of a node. That the check is needed is shown by the
+// model without it: see TestSearchFindsChecks.
 var _ = table([]mutation{
 	{what: "ballot search: a lock needs a majority", pkg: "./internal/ballot", name: "TestSearch",
 		in: "internal/ballot New", edits: []string{"majority.Of(s.Nodes)", "majority.Of(s.Nodes) - 1"}},

@@ -1,6 +1,6 @@
 package mutation
 
-// Requests that travel together.
+// Requests that share a pipeline.
 var _ = table([]mutation{
 	{what: "batcher: a request waits at most 1 ms", pkg: ".", name: "TestRequestsAreBatched",
 		in: "internal/engine Engine.delay", edits: []string{"e.process.Schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},

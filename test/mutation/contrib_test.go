@@ -1,6 +1,6 @@
 package mutation
 
-// What fits holdfast to schedulers.
+// The adapters for schedulers.
 var _ = table([]mutation{
 	{what: "cron: one run of a job waits at a time", pkg: "./contrib/cronlock", name: "TestOneRunWaits",
 		in: "contrib/cronlock DelayIfHeld", edits: []string{"!waits.CompareAndSwap(false, true)", "false"}},

@@ -1,7 +1,6 @@
-// Package mutation proves that the tests can fail: it makes one change to the client or its scripts after
-// the other, such as a check that is taken out, and runs the test that is named for it, which must
-// fail. The tree itself is not touched. The code may be formatted, moved within a package and its locals renamed:
-// the rows of the tables still find their places.
+// Package mutation proves that the tests can fail. It changes the client or a script, for example by
+// removing a check, and runs the test that the row names: it must fail. The tree itself is not touched.
+// Formatting code, moving it within its package and renaming locals breaks no row.
 //
 //	go test -v -timeout 3h -run '^TestMutations$' ./test/mutation -args -part 0/1 [-what REGEXP]
 //	go test -run '^TestMutations$' ./test/mutation -args -fit

@@ -1,7 +1,6 @@
 package mutation
 
-// What is said of a name: Survey, Diagnose and
-// Details.
+// What holdfast says of a name: Survey, Diagnose and Details.
 var _ = table([]mutation{
 	{what: "bounded call: a driver has its time though the caller leaves", pkg: "./test/many", name: "TestHastyCallers",
 		in: "internal/call within", edits: []string{"ForDriver(ctx, life)", "context.WithCancel(ctx)"}},

@@ -1,7 +1,6 @@
 package mutation
 
-// See docs/shared.md: how the light are counted and the heavy
-// weighed.
+// How permits of weight 1 are counted and heavier ones weighed: see docs/shared.md.
 var _ = table([]mutation{
 	{what: "shared weights: only a holder of weight 1 is light", name: "TestSharedLightAndHeavy",
 		in: "internal/script/part/shared_ids.lua", edits: []string{"weight_of(id) == 1 and expires + LIGHT or expires", "expires + LIGHT"}},

@@ -125,7 +125,7 @@ type mutation struct {
 // rows are those of all tables.
 var rows []mutation
 
-// table adds to them. Each table of this package calls it.
+// table adds rows. Each table of this package calls it.
 func table(more []mutation) bool {
 	rows = append(rows, more...)
 	return true

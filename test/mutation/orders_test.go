@@ -1,7 +1,6 @@
 package mutation
 
-// Revoke, Steal, EnsureHeld, Export and Adopt:
-// rule 11 of docs/protocol.md.
+// Revoke, Steal, EnsureHeld, Export and Adopt: rule 11 of docs/protocol.md.
 var _ = table([]mutation{
 	{what: "rule 11: revoke ends only the given id", name: "TestOrderAfterTheHolderChanged",
 		in: "internal/script/mutex/revoke.lua", edits: []string{"if holder ~= id then", "if not holder then"}},

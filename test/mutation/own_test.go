@@ -1,6 +1,6 @@
 package mutation
 
-// What a caller is told of its own lease.
+// What a caller learns of its own lease.
 var _ = table([]mutation{
 	{what: "own lease: a Lock under an ended lease returns the end of its context", pkg: "./test/client", name: "TestNoDeadlockAfterTheLease",
 		in: ". Mutex.again", edits: []string{"return nil, underEnded(over)", "return nil, publicError(over)"}},

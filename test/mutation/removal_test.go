@@ -1,6 +1,6 @@
 package mutation
 
-// What a call waits for whose context has ended.
+// What a call still waits for after its context has ended.
 var _ = table([]mutation{
 	{what: "give up: the call waits until Redis stores nothing of it", name: "TestNothingIsLeftWhenAWaitReturns",
 		in: "internal/engine Engine.Acquire", edits: []string{"e.AwaitRemovals(Removals{left})", "_ = left"}},

@@ -1,6 +1,6 @@
 package mutation
 
-// Those of the machine that the search of its states finds.
+// Mutations of the machine that the search of its states finds.
 var _ = table([]mutation{
 	{what: "search: a deadline is counted from before the request", pkg: "./internal/machine", name: "TestSearch",
 		in: "internal/machine Name.lockGranted", where: "now clock.Instant", edits: []string{"start: r.Sent", "start: now"}},

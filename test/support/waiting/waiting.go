@@ -63,7 +63,7 @@ type Rules struct {
 }
 
 // Promised are the bounds of L1 for a topology with a queue, for Clients with a ttl. pushes
-// tells whether messages arrive.
+// reports whether messages arrive.
 func Promised(ttl time.Duration, pushes bool) Rules {
 	r := Rules{
 		Base: time.Second, Each: 50 * time.Millisecond,
