@@ -37,7 +37,7 @@ type sent struct {
 	renewals int // of these
 	batches  int // of these calls
 	kinds    []string
-	ids      []string // that those outside of crowds are about
+	ids      []string // of the requests that are in no batch
 	after    time.Duration
 	method   string
 }

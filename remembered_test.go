@@ -132,7 +132,7 @@ func TestCancelsAreBounded(t *testing.T) {
 		}
 		for id, n := range store.closed {
 			if n > 1 {
-				t.Fatalf("Close cancelled %s %d times: there were as many errands", id, n)
+				t.Fatalf("Close cancelled %s %d times, want once", id, n)
 			}
 		}
 	})

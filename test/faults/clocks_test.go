@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults"
 )
 
-// Whatever the servers' clocks do, tokens are unique and the fence holds; as long
-// as no clock jumps forward, nothing that is promised is broken at all.
+// Tokens are unique and the fence holds when the servers' clocks jump or drift. If no clock jumps
+// forward, no promise is broken.
 func TestClocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")

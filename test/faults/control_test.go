@@ -17,8 +17,8 @@ import (
 // Checker is one of check.
 type Checker func(*check.History, check.Rules) []check.Violation
 
-// Control is a situation outside the promises: what is expected to break, does.
-// Behind the fence nothing may, where the lock has one.
+// Control is a situation outside the promises: a predicted failure must happen. If the lock has a
+// fence, nothing may be lost behind it.
 type Control struct {
 	Why      string // what is predicted
 	Scenario string

@@ -18,9 +18,8 @@ var (
 	controlTries = flag.Int("control-tries", 48, "histories in which a control has to show what it is for")
 )
 
-// What no promise covers breaks, as predicted, and the checkers that are silent
-// elsewhere see it; behind the fence nothing is lost even then. So their silence
-// means something.
+// In situations that no promise covers, the checkers see the predicted failures, and nothing is lost
+// behind the fence. So it means something that the checkers are silent elsewhere.
 func TestControls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")

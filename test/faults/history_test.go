@@ -70,8 +70,8 @@ type Outcome struct {
 	Err        error           // of the harness
 }
 
-// play plays a history on its topology and checks it. Where the harness fails, what there is
-// of the history is checked all the same: it may say why.
+// play plays a history on its topology and checks it. If the harness fails, play checks the events
+// recorded until then: they may say why.
 func (r *run) play() Outcome {
 	o := Outcome{Scenario: r.scenario, Seed: r.seed}
 	var events []history.Event
@@ -80,8 +80,8 @@ func (r *run) play() Outcome {
 	return o
 }
 
-// history plays a history in a directory of its own. If it fails, it returns what there is of it,
-// too.
+// history plays a history in a directory of its own. If it fails, it also returns the
+// events recorded until then.
 func (r *run) history() ([]history.Event, error) {
 	r.random = rand.New(rand.NewPCG(r.seed, 1))
 	var err error
@@ -202,7 +202,7 @@ func (r *run) happen() error {
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
 	r.healed.Store(true)
-	c.Settle(r.ttl + time.Second + time.Duration(r.callers)*250*time.Millisecond + r.slack) // so that who waits in vain is seen to
+	c.Settle(r.ttl + time.Second + time.Duration(r.callers)*250*time.Millisecond + r.slack) // so that a waiter that nobody serves is noticed
 	if err := c.Finish(); err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (r *run) settings() func(int) client.Setting {
 	first := r.random.IntN(2)
 	callers := 1 + r.random.IntN(4)
 	if r.random.IntN(3) == 0 {
-		callers *= 3 // long lines
+		callers *= 3 // long queues
 	}
 	r.each, r.callers = callers, callers*len(r.ways)
 	names := r.names()

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/test/support/redistest"
 )
 
-// masters are the servers that say that they are masters now. Where they change
-// and no fault made them, the machine was so slow that a failover began by itself.
+// masters are the servers that say that they are masters now. If they change without a fault, the
+// machine was so slow that a failover began by itself.
 func masters(p *topology.Topology) (addresses []string) {
 	for _, s := range p.Servers {
 		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
@@ -27,8 +27,8 @@ func masters(p *topology.Topology) (addresses []string) {
 	return addresses
 }
 
-// caughtUp waits, where clients are in namespaces, until TCP has sent again what
-// was lost. Before that the network is not well again.
+// caughtUp waits, if clients are in namespaces, until TCP has sent again what was lost. Until then
+// the network is not well again.
 func caughtUp(p *topology.Topology) (time.Duration, error) {
 	if p.Network == nil {
 		return 0, nil
@@ -45,10 +45,10 @@ type left struct {
 	Holds bool          // it is the lock key or the holders key, so these hold; else they wait
 }
 
-// leftScript lists the keys with a prefix: of each its name, its life in ms, whether
-// who is in it holds, and who that is. The fence and the like, which are meant to last, are not
-// looked into; nor is the lock key of a shared kind, which has its holders in the holders key. An entry of the holders key
-// that is over counts as gone: the holders key outlives its entries, and the next lock drops them.
+// leftScript lists the keys with a prefix: for each key its name, its remaining ms, whether the ids in it
+// hold, and these ids. It leaves out keys that are meant to last, such as the fence, and the lock key of a
+// shared kind, whose holders are in the holders key. An entry of the holders key that has expired counts
+// as gone: the holders key outlives its entries, and the next lock removes them.
 const leftScript = `
 local all, t = {}, redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -100,8 +100,8 @@ func keysLeft(p *topology.Topology, prefix string) ([]left, error) {
 	return all, nil
 }
 
-// All that is left of the names with a prefix is seen, with who is in it and whether
-// it has an end. A holder that is over is not left.
+// keysLeft finds all keys of the names with a prefix, with the ids in them and whether they
+// expire. A holder that is over is not left.
 func TestAllThatIsLeftIsSeen(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	for _, command := range []string{

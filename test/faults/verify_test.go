@@ -51,8 +51,7 @@ func command() string {
 	return text
 }
 
-// Whatever is done to clients, servers and network, nothing that holdfast
-// promises is broken in what the processes saw.
+// Faults of clients, servers and network break no promise of holdfast in what the processes saw.
 func TestVerify(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")

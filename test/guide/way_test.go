@@ -1,3 +1,4 @@
+// Package guide_test has the code that the pages of docs/guide show, and runs it on real servers.
 package guide_test
 
 import (

@@ -1,3 +1,5 @@
+// Package journal_test tests package journal with real servers and processes: what is written when
+// processes are killed or Redis is away, and what Audit and Jobs say of it.
 package journal_test
 
 import (

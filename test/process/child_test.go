@@ -54,7 +54,7 @@ type setting struct {
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int    // echoed
-	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti; crowd; ticks
+	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti; users; ticks
 	Name  string // lock, eval, glance
 	Part  part   // lock: of a shared kind
 	Owner string // lock: Mutex.Owner

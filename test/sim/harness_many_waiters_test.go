@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Wanted is what all callers of a Crowd ask for.
+// Wanted is what all callers of ManyWaiters ask for.
 type Wanted string
 
 // The wants.
@@ -46,7 +46,7 @@ type ManyWaiters struct {
 	Late      int           // processes that begin after that
 	Runs      time.Duration // from then on
 
-	Tamper func(Step, *Fate) // to prove that a Crowd can fail; nil: nothing
+	Tamper func(Step, *Fate) // to prove that a run can fail; nil: nothing
 
 	random *rand.Rand
 	lost   []time.Time

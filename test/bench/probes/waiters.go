@@ -38,8 +38,8 @@ func (p *probe) wait(client *holdfast.Client, name string, inQueue int) <-chan s
 	return got
 }
 
-// crowd is very many callers that wait for what a holder has.
-type crowd struct {
+// manyWaiters are callers that wait for the name of a holder.
+type manyWaiters struct {
 	*probe
 	holder *holdfast.Lease
 	calls  sync.WaitGroup
@@ -49,7 +49,7 @@ type crowd struct {
 	served []served // protected by mu
 }
 
-const crowded = "crowd"
+const contended = "waits"
 
 // waiters is so many clients whose callers wait for one name. They must cost Redis and their process
 // little while they wait, and all must be served fast, and clients in order, after a release.
@@ -60,16 +60,16 @@ func waiters(clients, quickClients, callers, quickCallers int) func(*probe) {
 			p.polling(clients, callers)
 			return
 		}
-		c := &crowd{probe: p, holder: p.lock(p.client("holder"), crowded)}
+		c := &manyWaiters{probe: p, holder: p.lock(p.client("holder"), contended)}
 		h, all := newHub(p), make([]*holdfast.Client, clients)
 		for i := range all {
 			all[i] = holdfast.New(h, &holdfast.Options{Owner: fmt.Sprint("client", i)})
 			c.wait(all[i], i)
 			if i%100 == 99 { // so that no request waits for long
-				p.awaitQueue(crowded, i+1)
+				p.awaitQueue(contended, i+1)
 			}
 		}
-		p.awaitQueue(crowded, clients)
+		p.awaitQueue(contended, clients)
 		first := heap()
 		for i, client := range all {
 			for range callers - 1 {
@@ -95,20 +95,20 @@ func (p *probe) watch(callers int, hold time.Duration) {
 
 // polling is as many callers of redsync that poll, with its default delays.
 func (p *probe) polling(clients, callers int) {
-	check(p.rc.Set(p.ctx, crowded, "held", 0).Err())
+	check(p.rc.Set(p.ctx, contended, "held", 0).Err())
 	for range clients {
 		rs := redsync.New(goredis.NewPool(redis.NewClient(&redis.Options{Addr: p.Addr})))
 		for range callers {
-			go func() { log.Fatal(rs.NewMutex(crowded, redsync.WithTries(1<<30)).Lock()) }()
+			go func() { log.Fatal(rs.NewMutex(contended, redsync.WithTries(1<<30)).Lock()) }()
 		}
 	}
 	p.watch(clients*callers, p.duration(10*time.Second, time.Second))
 }
 
 // wait lets one more caller wait. When it is served, it notes that and releases.
-func (c *crowd) wait(client *holdfast.Client, number int) {
+func (c *manyWaiters) wait(client *holdfast.Client, number int) {
 	c.calls.Go(func() {
-		lease := c.lock(client, crowded)
+		lease := c.lock(client, contended)
 		at := time.Now()
 		if c.inside.Add(1) > 1 {
 			log.Fatal("two waiters hold at once")
@@ -122,8 +122,8 @@ func (c *crowd) wait(client *holdfast.Client, number int) {
 }
 
 // release releases the name and waits until all are served.
-func (c *crowd) release(clients int) {
-	queued := must(c.rc.ZRange(c.ctx, queue(crowded), 0, -1).Result())
+func (c *manyWaiters) release(clients int) {
+	queued := must(c.rc.ZRange(c.ctx, queue(contended), 0, -1).Result())
 	began := time.Now()
 	check(c.holder.Release())
 	c.calls.Wait()

@@ -6,9 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/test/faults/history"
 )
 
-// Careless wants that the register without a fence lost no update, whoever wrote:
-// what nobody promises. A process that stops between its last look and its write
-// breaks it under any lock.
+// Careless wants that the register without a fence lost no update, not even by writers that did
+// not hold. No lock can promise that: a process may stop between its last check and its write.
 func Careless(h *History, _ Rules) (found []Violation) {
 	for _, e := range h.Events {
 		if (e.What == history.Accept || e.What == history.Refuse) && e.FreeOf != e.Free-1 {

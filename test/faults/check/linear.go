@@ -88,7 +88,7 @@ func Linear(h *History, r Rules, limit time.Duration, draw func(name string, inf
 	return found, unknown
 }
 
-// operations are those of leases. Whoever got nothing did nothing: what Redis may have
+// operations are those of leases. A call that got nothing did nothing: what Redis may have
 // given to nobody's knowledge keeps others out and breaks no promise here.
 func operations(leases []*Lease) []porcupine.Operation {
 	leases = slices.DeleteFunc(slices.Clone(leases), func(l *Lease) bool { return l.Until() <= l.Granted }) // over when it came

@@ -18,7 +18,7 @@ type held struct {
 	from, to int64
 }
 
-// Believed wants that whoever believed in a lease had the name in Redis all that
+// Believed wants that a caller that believed in a lease had the name in Redis all that
 // time, by what the server did. It checks the kinds whose lock key is a string; a
 // history without MONITOR passes.
 func Believed(h *History, r Rules) []Violation {

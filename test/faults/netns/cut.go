@@ -85,7 +85,7 @@ func losing(device string, percent int) []string {
 	}
 }
 
-// Heal ends whatever was done to the line.
+// Heal ends all faults of the line.
 func (l *Line) Heal() error {
 	router := l.network.router
 	if err := router.ip(append(l.withoutRules(), fmt.Sprintf("link set %s up", l.port()))...); err != nil {

@@ -248,7 +248,7 @@ func (c *Workers) Finish() error {
 	return c.Err()
 }
 
-// End kills whatever runs still, and closes the journal.
+// End kills all that still runs, and closes the journal.
 func (c *Workers) End() {
 	for _, p := range append(c.members, c.resource) {
 		if p != nil {
