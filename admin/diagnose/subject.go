@@ -275,7 +275,7 @@ func (s subject) noTTL() Diagnosis {
 
 func (s subject) otherVersion() Diagnosis {
 	return Diagnosis{
-		OtherVersion, fmt.Sprintf("a process with another version of holdfast uses it (protocol %d): this program can neither judge nor change it", s.Version),
+		OtherVersion, fmt.Sprintf("a process with another version of holdfast uses it (protocol %d): this program can neither diagnose nor change it", s.Version),
 		"update this program",
 	}
 }

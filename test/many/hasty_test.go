@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package many_test tests what takes many: callers, readers, replicas, random calls of a
-// script beside the calls that it stands for.
+// Package many_test tests large numbers on real servers: many callers, readers or replicas, and
+// random calls of a batch script, whose results must be those of the single calls.
 package many_test
 
 import (

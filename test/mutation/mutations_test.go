@@ -110,8 +110,8 @@ func rootDir() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// mutation is a row of the tables: in a function, each old text becomes the new one beside it. Then the test
-// called name in pkg must fail. How a row finds its place: see piece.
+// mutation is a row of the tables: in a function, each old text is replaced by the new text after it.
+// Then the test name in pkg must fail. See piece for how a row finds its place.
 type mutation struct {
 	what    string
 	in      string   // "internal/machine Name.step": a directory and a declaration, or several, with commas; or a script

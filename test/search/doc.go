@@ -1,3 +1,3 @@
-// Package search has no code, only tests: the models of servers that the searches of internal/machine
-// and internal/ballot run against answer as the scripts do. The README says what is searched.
+// Package search compares models with scripts: the searches of internal/machine and internal/ballot run
+// against models of servers, and these must answer as the scripts do. The README says what is searched.
 package search
