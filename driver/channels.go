@@ -61,7 +61,8 @@ type Channels struct {
 // share a connection. If server is empty, the subscription has a connection of its own. Outside a
 // Cluster, both are right.
 //
-// If no connection fits, Subscribe calls dial. It must not block: the first Request connects.
+// If no connection fits, Subscribe calls dial. It must neither block nor call its Receiver: the first
+// Request connects.
 // Subscribe returns the error of a Request as it is, and the error of ctx. If an old connection
 // breaks meanwhile, it tries again on a new one.
 func (c *Channels) Subscribe(ctx context.Context, server string, dial func(*Receiver) ChannelConn, channel string, message func(payload string)) (Subscription, error) {

@@ -363,6 +363,21 @@ func TestBreaks(t *testing.T) {
 	})
 }
 
+// A driver may report the end of a connection without an error, while a second request waits for it.
+func TestBreaksWithoutAnError(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		a := w.ask("s", "a")
+		sleep(time.Millisecond)
+		b := w.ask("s", "b")
+		w.conns()[0].drop(nil)
+		if a.err == nil {
+			t.Error("a request that got no answer worked")
+		}
+		w.conns()[1].answer(t, "b", false, nil)
+		b.ended(t, false)
+	})
+}
+
 // What a server refuses concerns that channel alone, and is returned as it is.
 func TestRefuses(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {

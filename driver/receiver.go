@@ -251,9 +251,12 @@ func (r *Receiver) listener(channel, payload string) *subscription {
 }
 
 // Broken reports that the connection has broken: nothing more will be read. It closes the
-// connection and ends its subscriptions. Call it before the answered functions of the requests
-// that got no answer.
+// connection and ends its subscriptions. err says why; nil stands for an end without an error. Call
+// Broken before the answered functions of the requests that got no answer.
 func (r *Receiver) Broken(err error) {
+	if err == nil {
+		err = errEnded
+	}
 	r.channels.mu.Lock()
 	defer r.channels.mu.Unlock()
 	r.end(err)

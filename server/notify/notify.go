@@ -6,8 +6,9 @@
 //
 // Each begin and each end is posted at least once. It is posted again if its answer is late, and
 // if the leader dies before it has recorded the post; a repeated post has the same name, code and
-// time of the begin. Redis stores a begin before its first post, so the next leader can post its end.
-// Only if no begin is known to have arrived, and all tries of its end fail, the end is given up.
+// time of the begin. Redis stores a begin before its first post, unless it refuses the write, so
+// the next leader can post its end. Only if no begin is known to have arrived, and all tries of its
+// end fail, the end is given up.
 package notify
 
 import (
@@ -177,8 +178,9 @@ func (t *term) round(ctx context.Context) (took time.Duration) {
 	}
 	for _, batch := range batches(due, t.sent.left(now, t.options.PerMinute)) {
 		t.sent.add(time.Now())
-		t.record.trying(batch)
-		_, _ = t.record.save(ctx) // if Redis fails, this process still knows
+		if t.record.trying(batch) {
+			_, _ = t.record.save(ctx) // if Redis refuses, this process still knows
+		}
 		if err := t.poster.post(ctx, messageOf(batch, t.options.Source, time.Now())); err != nil {
 			if ctx.Err() == nil {
 				t.record.giveUp(batch)

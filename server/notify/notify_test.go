@@ -35,6 +35,7 @@ type world struct {
 
 	mu       sync.Mutex // protects the rest
 	problems map[string]diagnose.Code
+	turns    bool                         // each survey finds another code
 	broken   error                        // of a survey
 	answer   func(try int) *http.Response // nil: 200
 	dies     func()                       // kills the leader while it posts: it does not record that
@@ -69,6 +70,10 @@ func (w *world) survey(context.Context) (*diagnose.Report, error) {
 	defer w.mu.Unlock()
 	r := &diagnose.Report{}
 	for name, code := range w.problems {
+		if w.turns {
+			code = map[diagnose.Code]diagnose.Code{diagnose.NoTTL: diagnose.Starving, diagnose.Starving: diagnose.NoTTL}[code]
+			w.problems[name] = code
+		}
 		r.Names = append(r.Names, diagnose.Name{
 			Surveyed: admin.Surveyed{State: &admin.State{Name: name}},
 			Reasons:  []diagnose.Diagnosis{{Code: code, Sentence: "it stands", Action: "look"}},
@@ -308,8 +313,8 @@ func TestLeaderDiesAfterPost(t *testing.T) {
 	}
 }
 
-// A receiver that never answers may have got the begin of a problem, so it gets the end, too. That is tried once: the
-// begin may have never come.
+// A receiver that never answers may have got the begin of a problem, so it gets the end, too, with 4 tries and
+// no more: the begin may have never come.
 func TestReceiverNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -330,6 +335,21 @@ func TestReceiverNeverAnswers(t *testing.T) {
 		if names, err := w.store.Do("HKEYS", "holdfast/notified:holdfast:"); err != nil || fmt.Sprint(names) != "[]" {
 			t.Errorf("the record has %v, %v, want nothing", names, err)
 		}
+	})
+}
+
+// A problem whose first post failed is posted again, even if its code changes with every survey.
+func TestFailedBeginOfAProblemThatChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.answer = func(int) *http.Response { return status(404) }
+		w.set("n", diagnose.NoTTL)
+		defer w.start(&notify.Options{})()
+		w.want(20 * time.Second)
+		w.mu.Lock()
+		w.answer, w.turns = nil, true
+		w.mu.Unlock()
+		w.want(2*time.Minute, "+n")
 	})
 }
 

@@ -52,13 +52,15 @@ return redis.call('hgetall', KEYS[1])
 `)
 
 // trying remembers, for save, first begins that are about to be posted: if the leader dies or gets
-// no answer, nobody knows whether they arrived.
-func (r *record) trying(batch []change) {
+// no answer, nobody knows whether they arrived. It reports whether there are any.
+func (r *record) trying(batch []change) (any bool) {
 	for _, c := range batch {
 		if c.first && !c.ended {
 			r.set(c, true)
+			any = true
 		}
 	}
+	return any
 }
 
 // note remembers what was posted, for save.

@@ -52,7 +52,7 @@ func (w *watch) see(now time.Time, found []Problem, posted map[string]open) (due
 		w.standing[p.Name] = s
 		o, told := posted[p.Name]
 		since := s.first
-		if told {
+		if told && !o.Tried {
 			since = s.coded
 		}
 		if now.Sub(since) < stands || told && !o.Tried && seriousness(p.Code) >= seriousness(o.Code) {

@@ -12,6 +12,8 @@ var _ = table([]mutation{
 		in: "internal/machine Subscriber.remove", edits: []string{"s.first == nil", "true"}},
 	{what: "many names: a closed subscription does not open again", pkg: "./internal/engine", name: "TestClosedSubscriptionStaysClosed",
 		in: "internal/engine host.Listen", edits: []string{"&& !resubscribe", ""}},
+	{what: "channels: a connection may end without an error", pkg: "./driver", name: "TestBreaksWithoutAnError",
+		in: "driver Receiver.Broken", edits: []string{"if err == nil {", "if false {"}},
 	{what: "channels: messages before the own confirmation are dropped", pkg: "./driver", name: "TestNothingBeforeTheConfirmation",
 		in: "driver Receiver.listener", edits: []string{"!s.on ||", ""}},
 	{what: "channels: a slow listener does not delay others", pkg: "./driver", name: "TestSlowListener",
