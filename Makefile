@@ -56,7 +56,7 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
-		"make bench-quick" "make mutations MUTATIONS='-part $(PART)/90'"
+		"go test -run '^$$' -bench . -benchtime 1x work" "make mutations MUTATIONS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli

@@ -25,7 +25,7 @@ import (
 // httpPage is docs/http.md.
 func httpPage(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "http.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "http.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
