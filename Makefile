@@ -51,8 +51,8 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
-			'go test -p 1 -timeout $(LIMIT) $(TEST)/faults $(TEST)/attack'" \
-		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults $(TEST)/attack,$(UNRACED))' \
+			'go test -timeout $(LIMIT) $(TEST)/faults'" \
+		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
