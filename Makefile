@@ -31,7 +31,7 @@ export GORACE ?= atexit_sleep_ms=0
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint prose vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint prose vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo help
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -88,7 +88,7 @@ prose: ## what it would change in pages and comments; it never fails
 	-@scripts/need gcc && git ls-files '*.md' '*.go' '*.lua' '*.txt' ':!*_test.go' ':!test' ':!*/testdata/*' ':!docs/benchmarks*' | \
 		xargs go run $(VALE) --no-exit --output line
 
-lint:
+lint: ## golangci-lint, which it downloads; CI fails without it
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
 
 vet: ## for each system that holdfast is built for
@@ -139,5 +139,8 @@ packages: dist ## .deb and .rpm, too
 dist-check: ## that two builds are the same to the byte, and what the .deb has in it; minutes
 	packaging/check
 
-demo:
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1: /p' Makefile
+
+demo: ## a flash sale with four kinds of locks; it needs only Go
 	go run ./cmd/holdfast demo
