@@ -70,7 +70,7 @@ func TestServeKindsAsDocumented(t *testing.T) {
 	s := startServe(t, redis.url())
 	shown := regexp.MustCompile(`(?m)^\$ (curl -fsS http://127\.0\.0\.1:7420/v1/leases .*)$`).FindAllStringSubmatch(string(page), -1)
 	if len(shown) < 2 {
-		t.Fatalf("docs/http.md shows %d commands, want 2", len(shown))
+		t.Fatalf("docs/http.md shows %d commands, want at least 2", len(shown))
 	}
 	for _, command := range shown {
 		out := s.curl(command[1])
@@ -120,8 +120,10 @@ func TestServePastAsDocumented(t *testing.T) {
 		t.Fatal("run: exit code 0, want that of the command")
 	}
 	shown := regexp.MustCompile(`(?m)^\$ (curl -fsS 'http://127\.0\.0\.1:7420/v1/(jobs|history)\?.*')$`).FindAllStringSubmatch(string(page), -1)
-	if len(shown) != 2 {
-		t.Fatalf("docs/http.md shows %d commands, want 2", len(shown))
+	for _, of := range []string{"jobs", "history"} {
+		if !slices.ContainsFunc(shown, func(command []string) bool { return command[2] == of }) {
+			t.Errorf("docs/http.md shows no command for %s", of)
+		}
 	}
 	for _, command := range shown {
 		out := s.curl(command[1])
