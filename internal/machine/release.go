@@ -115,7 +115,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n.step(now)
 }
 
-// lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033.
+// lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033-a-store-that-sends-once.md.
 func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
 	if a.Word != "not held" || t.unlocks > 1 || !n.p.SendsOnce() || now >= t.Ends() {
 		return nil

@@ -1,6 +1,6 @@
 package mutation
 
-// See docs/adr/0031.
+// See docs/adr/0031-ending-shared-holds.md.
 var _ = table([]mutation{
 	{what: "shared revocations: each holder has a key", name: "TestSharedOrdersMeanOne",
 		in: "internal/keyspace Keys.RevocationOf", edits: []string{`client + "." + nonce`, "(client + nonce)[:0]"}},

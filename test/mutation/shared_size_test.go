@@ -1,6 +1,6 @@
 package mutation
 
-// The size of a semaphore; see docs/adr/0030.
+// The size of a semaphore; see docs/adr/0030-size-of-a-semaphore.md.
 var _ = table([]mutation{
 	{what: "size: the size of the name counts, not that of the request", name: "TestSharedRollingResize",
 		in: "internal/script/part/shared_choose_capacity.lua", edits: []string{"capacity = stored", ""}},

@@ -1,6 +1,6 @@
 package mutation
 
-// See docs/adr/0036.
+// See docs/adr/0036-a-smaller-part.md.
 var _ = table([]mutation{
 	{what: "shrink: held finds the former id", name: "TestDowngradeCheckedUnverified",
 		in: "internal/script/shared/held.lua", edits: []string{", #ARGV", ", 1"}},
