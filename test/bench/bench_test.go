@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -217,6 +219,17 @@ func watch(t *testing.T, addr string) func() (sent, inScripts []string) {
 				sent = append(sent, name)
 			}
 		}
+	}
+}
+
+// A -run that matches nothing is an error, and -help lists what it may match.
+func TestRunMatchesNothing(t *testing.T) {
+	var out, talk bytes.Buffer
+	if err := bench.Main([]string{"-run", "^B99$"}, &out, &talk); err == nil || !strings.Contains(err.Error(), "matches no workload") {
+		t.Errorf("-run '^B99$': got %v, want an error that says so", err)
+	}
+	if err := bench.Main([]string{"-help"}, &out, &talk); !errors.Is(err, flag.ErrHelp) || !strings.Contains(talk.String(), "B1   own names, 1 caller") {
+		t.Errorf("-help: %v, %s", err, talk.String())
 	}
 }
 

@@ -7,7 +7,7 @@
 //
 //	make bench                                        # all tables, a quarter of an hour
 //	make bench-quick                                  # that all runs; the figures mean little
-//	go run ./test/bench/cmd -run B4 -who 'holdfast|redislock' -rounds 3
+//	go run ./test/bench/cmd -run '^B4$' -who 'holdfast|redislock' -rounds 3
 //	go run ./test/bench/cmd -run '^F' -save           # keep these; other figures stay
 //	go run ./test/bench/cmd -before HEAD~1 -run '^C'  # what a change costs
 //
@@ -57,8 +57,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.note, "note", "", "a `sentence` to keep with the figures: what a reader must know of this run")
 	flags.IntVar(&o.rounds, "rounds", fullRounds, "how many rounds")
 	flags.DurationVar(&o.window, "window", fullWindow, "how long one contender is measured in one round; in some workloads twice as long")
-	flags.TextVar(o.run, "run", o.run, "only workloads whose name matches this `regexp`, as B1 or 'B[3-5]'")
+	flags.TextVar(o.run, "run", o.run, "only workloads whose name matches this `regexp`, as '^B1$' or 'B[3-5]'")
 	flags.TextVar(o.who, "who", o.who, "only contenders whose name matches this `regexp`, as '^(holdfast|limit)'")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Measures holdfast beside other lock libraries. Flags:\n\n")
+		flags.PrintDefaults()
+		fmt.Fprint(stderr, "\nWorkloads, by the names that -run matches:\n\n")
+		for _, t := range (&runner{options: o}).tasks() {
+			fmt.Fprintf(stderr, "  %-4s %s\n", t.name, t.says)
+		}
+	}
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -68,6 +76,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("what is %q? there are flags only", flags.Arg(0))
+	case len((&runner{options: o}).tasks()) == 0:
+		return o, fmt.Errorf("-run %s matches no workload: -help lists them", o.run)
 	case o.save && (o.who.String() != "" || o.before != ""):
 		return o, errors.New("-save with -who or -before: rows are compared with those of the same run, so a workload is measured of all or not kept")
 	case o.format != "text" && o.format != "json":

@@ -45,15 +45,16 @@ type runner struct {
 
 // task is a workload or a probe.
 type task struct {
-	name   string
-	rounds int
-	who    []rivals.Contender
-	do     func(who, program string, round int) (map[string]float64, error)
+	name, says string
+	rounds     int
+	who        []rivals.Contender
+	do         func(who, program string, round int) (map[string]float64, error)
 }
 
+// tasks are those whose name matches -run, in the order in which they run.
 func (r *runner) tasks() (all []task) {
 	for _, w := range callers.Workloads {
-		t := task{name: w.Name, rounds: r.rounds, who: w.Who}
+		t := task{name: w.Name, says: w.Says, rounds: r.rounds, who: w.Who}
 		if w.Close && r.rounds > 1 {
 			t.rounds *= 2
 		}
@@ -64,7 +65,7 @@ func (r *runner) tasks() (all []task) {
 		all = append(all, t)
 	}
 	for _, p := range probes.Probes {
-		t := task{name: p.Name, rounds: min(r.rounds, p.Rounds)}
+		t := task{name: p.Name, says: p.Says, rounds: min(r.rounds, p.Rounds)}
 		for _, who := range p.Who {
 			t.who = append(t.who, rivals.Contender{Name: who})
 		}
