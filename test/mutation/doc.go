@@ -4,4 +4,13 @@
 //
 //	go test -v -timeout 3h -run '^TestMutations$' ./test/mutation -args -part 0/1 [-what REGEXP]
 //	go test -run '^TestMutations$' ./test/mutation -args -fit
+//
+// A new row goes into the table of its area (eval_test.go has this one):
+//
+//	{what: "eval: an ended lease sends nothing", name: "TestEvalFrozen",
+//		in: ". Lease.Eval", where: "l *Lease", edits: []string{"if err := l.Err(); err != nil { return nil, err }", ""}},
+//
+// See type mutation for the fields. Edits are pairs of old and new text. Each old text must occur exactly once in the place
+// that in names. The test is in pkg, by default ./test/sim. Check the row with -args -fit -what REGEXP, then try it with
+// -args -part 0/1 -what REGEXP.
 package mutation
