@@ -4,8 +4,11 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VALE     = github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
-# All mutations take most of an hour: each commit takes a ninetieth, by its hash.
+# All mutations take most of an hour, and the medium bounds of the searches eight minutes of two
+# processors: make test-all takes a ninetieth of the mutations and a third of the bounds, by the
+# hash of the commit.
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
+THIRD    = $(shell echo $$(($(PART) % 3)))
 
 # What make test runs: all packages outside of test/, and those of test/ that TESTED names.
 # make test-all runs the rest. Packages that measure, or need much memory or time, run
@@ -53,7 +56,7 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
 			'go test -timeout $(LIMIT) $(TEST)/faults'" \
 		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
-			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium' \
+			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(THIRD)/3' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
 		"go test -run '^$$' -bench . -benchtime 1x work" "make mutations MUTATIONS='-part $(PART)/90'"
