@@ -60,6 +60,8 @@ var _ = table([]mutation{
 		in: "internal/machine Name.renewFailed", edits: []string{"n.Kind.shrunk.lastErr = err", ""}},
 	{what: "shrink: it waits for enough replicas", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Request.renewAnswered", where: "n.renewFailed(t, err, now)", edits: []string{"slack := t.slack(now)", "slack := t.slack(now); if err == nil { n.idReplaced() }"}},
+	{what: "shrink: the caller is told that too few replicas have it", name: "TestDowngradeIsAcknowledged",
+		in: "internal/machine Request.renewAnswered", edits: []string{"n.tooFewReplicas(r, a, now)", "n.idReplaced(); n.tooFewReplicas(r, a, now)"}},
 	{what: "shrink: a former id is not cancelled before the answer", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Name.replaceID", edits: []string{"n.p.byFormerID[t.ID] = t", "n.p.endedIDs.Add(t.ID, n.remembered(0), 0, time.Hour)"}},
 	{what: "shrink: a former id is not cancelled after the answer", pkg: "./internal/machine", name: "TestSharedKinds",

@@ -463,6 +463,22 @@ func TestKeepLeftoverGivenBack(t *testing.T) {
 	}
 }
 
+// With WaitReplicas it is done when enough replicas have it.
+func TestDowngradeIsAcknowledged(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(2)
+		p0 := s.copied("p0", 3*time.Second)
+		holder := s.take(p0, "n", write)
+		s.Freeze(0)
+		if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) || !errors.Is(err, holdfast.ErrReplicas) {
+			t.Errorf("Downgrade: %v, want ErrUnknown because of ErrReplicas", err)
+		}
+		s.Thaw(0)
+		holder.mustBecome(read)
+		holder.release()
+	})
+}
+
 // A failover may bring the former id of a part back that was made smaller. Then it is the
 // part itself, and the Client must not take it for a leftover.
 
