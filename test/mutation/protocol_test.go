@@ -86,6 +86,8 @@ var _ = table([]mutation{
 		in: "internal/machine Request.renewAnswered", where: "t.phase", edits: []string{"n.p.WaitReplicas", "n.p.WaitReplicas && !t.confirmed"}},
 	{what: "rule 10: a renewal with too few replicas is not undone", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
 		in: "internal/machine Name.tooFewReplicas", edits: []string{"!t.confirmed", "true"}},
+	{what: "rule 10: EnsureHeld and Extend tell that too few replicas have it", name: "TestProlongingIsConfirmed",
+		in: "internal/engine Engine.Prolong", edits: []string{"r.Acked < e.WaitReplicas", "false"}},
 	{what: "rule 10: the tokens of an unconfirmed grant are not used", pkg: "./internal/machine", name: "TestRuleWaitReplicas",
 		in: "internal/machine Name.begin", edits: []string{"if t.confirmed = n.p.WaitReplicas == 0; t.confirmed {", "if t.confirmed = n.p.WaitReplicas == 0; true {"}},
 	{what: "rule 10: the tokens of a repeated grant are not used", pkg: "./internal/machine", name: "TestRepeatedGrantIsNotConfirmed",

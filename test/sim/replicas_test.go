@@ -16,12 +16,12 @@ func (s stage) copied(owner string, ttl time.Duration) *sim.Link {
 	return s.Process(owner, holdfast.Options{TTL: ttl, WaitReplicas: 2, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, 1)
 }
 
-// tooFew wants Lock to be refused with these numbers.
+// tooFew wants a call to be refused with these numbers.
 func (s stage) tooFew(err error, want holdfast.ReplicasError) {
 	s.t.Helper()
 	got, ok := errors.AsType[*holdfast.ReplicasError](err)
 	if !ok || !errors.Is(err, holdfast.ErrReplicas) || *got != want {
-		s.t.Errorf("Lock: got %v, want %v", err, &want)
+		s.t.Errorf("got %v, want %v", err, &want)
 	}
 }
 
@@ -44,6 +44,32 @@ func TestGrantIsConfirmed(t *testing.T) {
 			t.Errorf("Replicas: got %d, want 2", got)
 		}
 		h.release()
+	})
+}
+
+// Rule 10: EnsureHeld and Extend are refused when too few replicas have the renewal. The deadline stays.
+func TestProlongingIsConfirmed(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(2)
+		p0 := s.copied("p0", 15*time.Second)
+		renewed, fixed := s.lock(p0, "a"), s.fixed(p0, "b", 15*time.Second)
+		s.Freeze(0)
+		time.Sleep(100 * time.Millisecond)
+		before, ends := renewed.Remaining(), fixed.Remaining()
+		s.tooFew(renewed.EnsureHeld(t.Context()), holdfast.ReplicasError{Name: "a", Want: 2, Got: 1, Connected: -1}) // nobody asked how many there are: the last WAIT was enough
+		s.tooFew(fixed.Extend(t.Context(), 20*time.Second), holdfast.ReplicasError{Name: "b", Want: 2, Got: 1, Connected: 2})
+		if renewed.Err() != nil || fixed.Err() != nil || renewed.Remaining() > before || fixed.Remaining() > ends {
+			t.Errorf("%v and %v left, at most %v and %v before: %v, %v", renewed.Remaining(), fixed.Remaining(), before, ends, renewed.Err(), fixed.Err())
+		}
+		s.Thaw(0)
+		if err := renewed.EnsureHeld(t.Context()); err != nil {
+			t.Errorf("EnsureHeld when the replica is back: %v", err)
+		}
+		if err := fixed.Extend(t.Context(), 20*time.Second); err != nil || fixed.Remaining() < 19*time.Second {
+			t.Errorf("Extend when the replica is back: %v, %v left", err, fixed.Remaining())
+		}
+		renewed.release()
+		fixed.release()
 	})
 }
 
