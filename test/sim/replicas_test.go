@@ -47,6 +47,27 @@ func TestGrantIsConfirmed(t *testing.T) {
 	})
 }
 
+// Rule 10: a replica that answers again in time costs nothing.
+func TestReplicaThaws(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(2)
+		h := s.lock(s.copied("p0", 3*time.Second), "n")
+		for range 3 {
+			s.Freeze(0)
+			s.lookFor("n", 2*time.Second)
+			if err := h.Err(); err != nil {
+				t.Fatalf("while the replica is frozen: %v", err)
+			}
+			s.Thaw(0)
+			time.Sleep(time.Second)
+			if got := h.Remaining(); got < 1500*time.Millisecond {
+				t.Errorf("%v left a second after the replica is back: %v", got, h.Err())
+			}
+		}
+		h.release()
+	})
+}
+
 // Rule 10: EnsureHeld and Extend are refused when too few replicas have the renewal. The deadline stays.
 func TestProlongingIsConfirmed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
