@@ -20,10 +20,10 @@ TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client 
 UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many faults),$(WORK))
 
 # The simulation runs in two halves that take the same time, so that both processors have
-# work. TestCoverage counts what the random runs reach, so it is in their half. Without
-# flags, go test ./test/sim plays a quarter of the runs, so that a slow machine needs less
-# than the 10 minutes that go test allows.
-SIMHALF  = RandomRuns|Coverage|ManyWaiters|Dedicated
+# work. TestCoverage counts what the random runs reach, so it is in their half, and so is
+# what -sim.rounds makes longer. Without flags, go test ./test/sim plays a quarter of the
+# runs, so that a slow machine needs less than the 10 minutes that go test allows.
+SIMHALF  = RandomRuns|Coverage|ManyWaiters|Dedicated|QuorumLoop
 
 # The limit for the tests of one package. The longest take minutes, and a busy machine may be
 # four times slower.

@@ -41,8 +41,12 @@ func TestDedicated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
+	longest := 20 * time.Second
+	if long() {
+		longest = time.Minute
+	}
 	for _, pushed := range []bool{false, true} {
-		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, 20 * time.Second} {
+		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, longest} {
 			play(t, func(t *testing.T, s stage) {
 				p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 				if pushed {

@@ -12,7 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/test/sim"
 )
 
-var rounds = flag.Uint64("sim.rounds", 2, "how many rounds of many waiters to play of each kind")
+var rounds = flag.Uint64("sim.rounds", 2, "how many rounds of many waiters to play of each kind; from 6 on, other long scenes are longer, too")
+
+// long is whether to play long scenes in full, as make test does.
+func long() bool { return *rounds >= 6 }
 
 // A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
