@@ -2,7 +2,12 @@
 // removing a check, and runs the test that the row names: it must fail. The tree itself is not touched.
 // Formatting code, moving it within its package and renaming locals breaks no row.
 //
-//	go test -v -timeout 3h -run '^TestMutations$' ./test/mutation -args -part 0/1 [-what REGEXP]
+// A test that does not end in time counts as failed, since a mutation may make it hang, but not a TestSearch:
+// that takes long by itself, has five minutes, and must find the fault. A row that -what does not match is left
+// out; it is a failure if it matches none.
+//
+//	go test -v -timeout 3h -run '^TestMutations$' ./test/mutation -args -part 0/1
+//	go test -v -timeout 3h -run '^TestMutations$' ./test/mutation -args -what REGEXP
 //	go test -run '^TestMutations$' ./test/mutation -args -fit
 //
 // A new row goes into the table of its area (eval_test.go has this one):
