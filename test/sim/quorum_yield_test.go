@@ -220,6 +220,35 @@ func TestQuorumLoneLoopDoesNotPause(t *testing.T) {
 	})
 }
 
+// Candidates of one Client take turns, though no node knows that they belong to one Client.
+func TestQuorumCandidatesOfOneClientTakeTurns(t *testing.T) {
+	yielding(t, 3, func(t *testing.T, r *republic, join func() *party) {
+		const hold = 50 * time.Millisecond
+		p := join()
+		ctx, stop := context.WithCancel(t.Context())
+		r.moving.Go(func() {
+			p.loop(ctx, hold, func(ctx context.Context) (*holdfast.Lease, error) {
+				return p.client.Election("n").Campaign(ctx, "in a loop")
+			})
+		})
+		for range 20 {
+			r.sleep(time.Duration(r.random.Int64N(int64(time.Second))))
+			began := time.Now()
+			b, err := p.lockBy(ctx, "n", func(ctx context.Context) (*holdfast.Lease, error) {
+				return p.client.Election("n").Campaign(ctx, "now and then")
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took, want := time.Since(began), hold+500*time.Millisecond; took > want {
+				t.Errorf("elected after %v, want %v at most", took, want)
+			}
+			_ = p.release(b)
+		}
+		stop()
+	})
+}
+
 // A mark that some other program left there for an hour costs a second at most.
 func TestQuorumForeignMark(t *testing.T) {
 	yielding(t, 4, func(t *testing.T, r *republic, join func() *party) {
