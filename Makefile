@@ -46,7 +46,7 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 test: ## that library and command work here: race detector, real servers, 2,000 random runs; under eight minutes
 	@scripts/steps "test: with the race detector, on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
-			'nice go test -race -timeout $(LIMIT) -run RandomRuns $(TEST)/sim' \
+			'nice go test -race -timeout $(LIMIT) -run RandomRuns $(TEST)/sim -args -sim.seeds 40' \
 			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(TEST)/sim' \
 			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim -args -sim.seeds 400 -sim.rounds 6'" \
 		"go run ./test/sim/simulate -first 400 -seeds 1600"
