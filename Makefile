@@ -51,11 +51,12 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim -args -sim.seeds 400 -sim.rounds 6'" \
 		"go run ./test/sim/simulate -first 400 -seeds 1600"
 
+# Programs that a test builds and runs are not seen by go test's cache, hence -count 1.
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
-		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
-			'go test -timeout $(LIMIT) $(TEST)/faults'" \
-		"scripts/beside 'go test -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
+		"scripts/beside 'go test -race -count 1 -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
+			'go test -count 1 -timeout $(LIMIT) $(TEST)/faults'" \
+		"scripts/beside 'go test -count 1 -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(THIRD)/3' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \

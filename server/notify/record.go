@@ -53,14 +53,14 @@ return redis.call('hgetall', KEYS[1])
 
 // trying remembers, for save, first begins that are about to be posted: if the leader dies or gets
 // no answer, nobody knows whether they arrived. It reports whether there are any.
-func (r *record) trying(batch []change) (any bool) {
+func (r *record) trying(batch []change) (noted bool) {
 	for _, c := range batch {
 		if c.first && !c.ended {
 			r.set(c, true)
-			any = true
+			noted = true
 		}
 	}
-	return any
+	return noted
 }
 
 // note remembers what was posted, for save.
