@@ -10,13 +10,15 @@ FUZZTIME = 20s
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
 THIRD    = $(shell echo $$(($(PART) % 3)))
 
-# What make test runs: all packages outside of test/, and those of test/ that TESTED names.
-# make test-all runs the rest. Packages that measure, or need much memory or time, run
-# without the race detector.
+# What make test runs: the command, all other packages outside of test/, and those of test/ that
+# TESTED names. make test-all runs the rest. Packages that measure, or need much memory or time,
+# run without the race detector. The tests of the command start hundreds of processes, which take
+# three times as long with the detector: make test runs them without it, make test-all with it.
 TEST     = github.com/holdfast-go/holdfast/test
+COMMAND  = github.com/holdfast-go/holdfast/cmd/holdfast
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
-TESTED   = $(filter-out $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
+TESTED   = $(filter-out $(COMMAND) $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many faults),$(WORK))
 
 # The simulation runs in two halves that take the same time, so that both processors have
@@ -46,6 +48,7 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 test: ## that library and command work here: race detector, real servers, 2,000 random runs; under eight minutes
 	@scripts/steps "test: with the race detector, on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
+			'go test -parallel 4 -timeout $(LIMIT) $(COMMAND)' \
 			'nice go test -race -timeout $(LIMIT) -run RandomRuns $(TEST)/sim -args -sim.seeds 40' \
 			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(TEST)/sim' \
 			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim -args -sim.seeds 400 -sim.rounds 6'" \

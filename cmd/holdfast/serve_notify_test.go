@@ -155,11 +155,10 @@ func TestServeNotifiesSlack(t *testing.T) {
 			t.Errorf("got %s, want %s ... %s", got, want[0], want[1])
 		}
 	}
-	metrics := s.page("/metrics")
 	for _, want := range []string{`{result="posted"} 2`, `{result="retried"} 2`, `{result="failed"} 0`} {
-		if !strings.Contains(metrics, "\nholdfast_notifications_total"+want+"\n") {
-			t.Errorf("/metrics lacks %s", want)
-		}
+		longUntil(t, "in /metrics "+want, func() bool { // a post is counted after the receiver has answered
+			return strings.Contains(s.page("/metrics"), "\nholdfast_notifications_total"+want+"\n")
+		})
 	}
 	s.send(syscall.SIGTERM)
 	s.wantExit(0)
