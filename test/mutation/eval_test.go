@@ -5,7 +5,7 @@ var _ = table([]mutation{
 	{what: "eval: the lock key must have our id", name: "TestEvalFrozen",
 		in: "internal/script/part/eval_check.lua", edits: []string{"if holder ~= ARGV[1] then", "if false then"}},
 	{what: "eval: the lock key must exist", name: "TestEvalKeyGone",
-		in: "internal/script/part/eval_check.lua", edits: []string{"if holder ~= ARGV[1] then", "if holder and holder ~= ARGV[1] then"}},
+		in: "internal/script/part/eval_check.lua", edits: []string{"if holder ~= ARGV[1] then", "if holder ~= '' and holder ~= ARGV[1] then"}},
 	{what: "eval: a lower token than the written one is refused", name: "TestEvalLateWriteOfAnEarlierTurn",
 		in: "internal/script/part/eval_check.lua", edits: []string{"tonumber(stored) > tonumber(token)", "false"}},
 	{what: "eval: the token is written before the script reads", name: "TestEvalReadsAfterItsToken",
