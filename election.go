@@ -163,7 +163,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	switch {
 	case lacks != nil:
 		return lacks
-	case l.turn.Local.Kind.Term == nil:
+	case l.turn.Name.Kind.Term == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {

@@ -25,7 +25,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
-	if l.turn.Local.Kind.NoRenew {
+	if l.turn.Name.Kind.NoRenew {
 		_, err := l.client.engine.Check(ctx, l.turn)
 		return publicError(err)
 	}
@@ -66,14 +66,14 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	defer runtime.KeepAlive(l.client) // else the garbage collector may close it during the call
-	n := l.turn.Local
+	n := l.turn.Name
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
 	case !n.Kind.NoRenew:
-		return wire.Failure(n.Name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
+		return wire.Failure(n.Text, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
 	case ttl > n.Kind.TTL:
-		if err := l.client.lacks(n.Name, "Extend by more than the ttl of the Mutex"); err != nil {
+		if err := l.client.lacks(n.Text, "Extend by more than the ttl of the Mutex"); err != nil {
 			return err
 		}
 	}

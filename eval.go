@@ -64,18 +64,18 @@ func (l *Lease) Eval(ctx context.Context, source string, keys, args []string) ([
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, u, n := l.client, l.turn, l.turn.Local
-	if err := c.lacks(n.Name, "Lease.Eval (package fence checks the token where you write)"); err != nil {
+	c, u, n := l.client, l.turn, l.turn.Name
+	if err := c.lacks(n.Text, "Lease.Eval (package fence checks the token where you write)"); err != nil {
 		return nil, err
 	}
 	if n.Kind.Shared() {
-		return nil, machine.MutexOnly(n.Name, "Lease.Eval")
+		return nil, machine.MutexOnly(n.Text, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
 	if err := checkEval(source, n.Keys, keys, c.engine.Sharded); err != nil {
-		return nil, fmt.Errorf("holdfast: %s: %w", n.Name, err)
+		return nil, fmt.Errorf("holdfast: %s: %w", n.Text, err)
 	}
 	call := driver.Call{
 		Script: c.scripts.of(source),
@@ -92,7 +92,7 @@ func (l *Lease) Eval(ctx context.Context, source string, keys, args []string) ([
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, wire.Failure(n.Name, ErrUnreachable, err)
+	return nil, wire.Failure(n.Text, ErrUnreachable, err)
 }
 
 // evalRefused converts an error of the check in Redis. It returns errors of the script and of

@@ -37,7 +37,7 @@ func (c *Client) lock(ctx context.Context, l engine.Lock) (*Lease, error) {
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
 // Name returns the locked name.
-func (l *Lease) Name() string { return l.turn.Local.Name }
+func (l *Lease) Name() string { return l.turn.Name.Text }
 
 // Token returns the fencing token: unique among all leases of the name and greater than
 // the token of every earlier lease. Pass it to the resource, which must refuse a token
@@ -143,7 +143,7 @@ func (c *Client) heldUnder(ctx context.Context, name string) *machine.Turn {
 		if !ok {
 			return nil
 		}
-		if nearest.client == c && nearest.turn.Local.Name == name {
+		if nearest.client == c && nearest.turn.Name.Text == name {
 			return nearest.turn
 		}
 		ctx = nearest.parent

@@ -131,7 +131,7 @@ func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, e
 	switch {
 	case over != nil:
 		return nil, underEnded(over)
-	case m.Reentrant && !u.Local.Kind.Shared():
+	case m.Reentrant && !u.Name.Kind.Shared():
 	case try:
 		return nil, publicError(c.engine.Held(u))
 	default:

@@ -129,7 +129,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	if err != nil {
 		return err
 	}
-	book := c.book(name, lease.turn.Local.Keys, interval)
+	book := c.book(name, lease.turn.Name.Keys, interval)
 	err = lease.noted(book.Begin(ctx, lease.Token(), c.engine.Owner))
 	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began

@@ -44,7 +44,7 @@ func (l *Lease) Export() (string, error) {
 	switch {
 	case lacks != nil:
 		return "", lacks
-	case u.Local.Kind.NoRenew:
+	case u.Name.Kind.NoRenew:
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released.Load():
 		return "", l.Err()

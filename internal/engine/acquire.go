@@ -15,9 +15,9 @@ import (
 // Lock has the arguments of Acquire.
 type Lock struct {
 	Name                    string
-	Kind                    *machine.Kind // nil: the kind of the process, see [machine.Kind]
+	Kind                    *machine.Kind // nil: the kind of the Client, see [machine.Kind]
 	Try                     bool          // do not wait for a holder
-	MinHold, MaxHold, Grace time.Duration // see [machine.Waiter]
+	MinHold, MaxHold, Grace time.Duration // see [machine.LocalWaiter]
 	Removals                *Removals     // gets what the call leaves in Redis; nil: Acquire waits until it is removed
 }
 
@@ -30,7 +30,7 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	blocking := ctx.Done() == nil
 	e.mu.Lock()
 	now := e.clock.Now()
-	lock, err := e.process.Enter(l.Name, l.Kind, &w.Waiter, now)
+	lock, err := e.client.Enter(l.Name, l.Kind, &w.LocalWaiter, now)
 	if err != nil {
 		e.unlock()
 		return nil, err
@@ -62,11 +62,11 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 // it leads without the answer.
 const announceWait = 250 * time.Millisecond
 
-// announce announces a term, and makes the process repeat that. It waits for the first answer, at
+// announce announces a term, and makes the Client repeat that. It waits for the first answer, at
 // most announceWait.
 func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
 	e.mu.Lock()
-	announced := e.whenCleaned(e.process.Elected(u, e.clock.Now()))
+	announced := e.whenCleaned(e.client.Elected(u, e.clock.Now()))
 	e.unlock()
 	select {
 	case <-announced:
@@ -106,7 +106,7 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 }
 
 // enterAll puts a waiter with Try into the local queue of each name, and asks for all names at
-// once. If try is set and a name is in use in this process, it returns a *machine.Held.
+// once. If try is set and a name is in use in this Client, it returns a *machine.Held.
 func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error) {
 	together := e.Queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
@@ -120,17 +120,17 @@ func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error
 	}
 	e.mu.Lock()
 	now := e.clock.Now()
-	if err := e.process.Unused(names, try, now); err != nil || !together {
+	if err := e.client.Unused(names, try, now); err != nil || !together {
 		e.unlock()
 		return nil, cmp.Or(err, machine.ErrOneByOne)
 	}
 	waiters := make([]*pending, len(names))
-	entering := make([]*machine.Waiter, len(names))
+	entering := make([]*machine.LocalWaiter, len(names))
 	for i := range names {
 		waiters[i] = e.waiters.get(true)
-		entering[i] = &waiters[i].Waiter
+		entering[i] = &waiters[i].LocalWaiter
 	}
-	g := e.process.EnterTogether(names, all, entering, now)
+	g := e.client.EnterTogether(names, all, entering, now)
 	e.unlockAndPerform(blocking, g.Asking, now)
 	return waiters, nil
 }
@@ -142,7 +142,7 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 	defer e.unlock()
 	err := ended
 	if failure := w.Failure(); failure != nil && ended == context.DeadlineExceeded { //nolint:errorlint // that very one
-		err = wire.Failure(w.Local.Name, wire.ErrUnreachable, &LateFailure{ended, failure})
+		err = wire.Failure(w.Name.Text, wire.ErrUnreachable, &LateFailure{ended, failure})
 	}
 	select {
 	case o := <-w.ready:
@@ -153,12 +153,12 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 		return inBackground(func() error { return e.Release(o.Turn, false) }), err
 	default:
 	}
-	t := e.process.Abandon(&w.Waiter, e.clock.Now())
+	t := e.client.Abandon(&w.LocalWaiter, e.clock.Now())
 	if t == nil {
 		return nil, err
 	}
 	r := &removal{t, e.whenDone(t)}
-	e.process.AwaitRemoval(t)
+	e.client.AwaitRemoval(t)
 	return r, err
 }
 
@@ -211,7 +211,7 @@ func (e *Engine) AwaitRemovals(all Removals) {
 	defer e.mu.Unlock()
 	for _, r := range all {
 		if r.tenure != nil {
-			e.process.ForgetRemoval(r.tenure)
+			e.client.ForgetRemoval(r.tenure)
 			delete(e.waits, r.tenure)
 		}
 	}

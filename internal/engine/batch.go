@@ -48,7 +48,7 @@ const (
 // the name.
 func (b *batcher) canBatch(r *machine.Request) bool {
 	switch {
-	case b.contended[r.Local.Name] || r.MayBeContended():
+	case b.contended[r.Name.Text] || r.MayBeContended():
 		return false
 	case r.Call.Script == script.Lock:
 		return len(r.Call.Args) == 1 || r.Call.Args[2] == "0" // its place in the queue; 0: none
@@ -65,11 +65,11 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 	single := map[*machine.Name]bool{}
 	for _, r := range all {
 		if !b.canBatch(r) {
-			single[r.Local] = true
+			single[r.Name] = true
 		}
 	}
 	for _, r := range all {
-		if single[r.Local] {
+		if single[r.Name] {
 			rest = append(rest, r)
 		} else {
 			batch = append(batch, r)
@@ -88,7 +88,7 @@ func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.
 	}
 	for i, r := range batch {
 		if share, err := wire.ShareOf(all.Reply, i, len(batch)); all.Err == nil && err == nil && share[0] == "again" {
-			b.noteContended(r.Local, now)
+			b.noteContended(r.Name, now)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
 	if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
 	}
-	b.contended[n.Name] = true
+	b.contended[n.Text] = true
 }
 
 // batchCall returns the call of lock_batch for these requests.
@@ -107,7 +107,7 @@ func batchCall(batch []*machine.Request) driver.Call {
 	for _, r := range batch {
 		ttl := ""
 		if r.Call.Script == script.Lock {
-			ttl = wire.Itoa(r.Local.Kind.TTL.Milliseconds())
+			ttl = wire.Itoa(r.Name.Kind.TTL.Milliseconds())
 		}
 		call.Keys, call.Args = append(call.Keys, r.Call.Keys[:2]...), append(call.Args, r.Call.Args[0], ttl)
 	}

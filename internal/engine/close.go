@@ -14,12 +14,12 @@ import (
 // returns the same error.
 func (e *Engine) Close() error {
 	e.mu.Lock()
-	if e.process.Closed {
+	if e.client.Closed {
 		e.mu.Unlock()
 		<-e.closeDone
 		return e.closeErr
 	}
-	e.process.Closed, e.closeDone = true, make(chan struct{})
+	e.client.Closed, e.closeDone = true, make(chan struct{})
 	err := e.shutDown()
 	if err != nil {
 		e.closeErr = wire.Failure("close", wire.ErrUnknown, err)
@@ -35,7 +35,7 @@ func (e *Engine) Close() error {
 func (e *Engine) shutDown() error {
 	e.dropDelayed() // else they would be sent after their cleanup
 	now := e.clock.Now()
-	calls, repeats := e.process.ShutDown(now)
+	calls, repeats := e.client.ShutDown(now)
 	e.servers.close(now)
 	e.unlock()
 
@@ -70,7 +70,7 @@ func (e *Engine) repeatCancels(ctx context.Context, repeats []driver.Call) {
 func (e *Engine) awaitInflight(ctx context.Context) []driver.Call {
 	for began := e.clock.Now(); ; {
 		e.mu.Lock()
-		busy, late := e.servers.awaited(e.clock.Now().Sub(began)), e.process.LateCleanups
+		busy, late := e.servers.awaited(e.clock.Now().Sub(began)), e.client.LateCleanups
 		e.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {
 			return late

@@ -48,8 +48,8 @@ func (s *Settings) ShardOf(k *keyspace.Keys) string {
 	return k.ShardSuffix()
 }
 
-// Engine carries out the decisions of the machine.Process of one Client. The exported fields do
-// not change after New. mu protects the process and the fields below mu.
+// Engine carries out the decisions of one machine.Client. The exported fields do
+// not change after New. mu protects the Client and the fields below mu.
 type Engine struct {
 	Settings
 	ClientID    string          // the first part of each id
@@ -57,7 +57,7 @@ type Engine struct {
 	RecordCalls *call.Caller    // like Calls, and also works after Close
 	Stopped     <-chan struct{} // closed at the end of Close
 
-	process      *machine.Process
+	client       *machine.Client
 	store        driver.Store   // nil on a quorum
 	servers      servers        // one master, or the nodes of a quorum
 	replicaCalls *call.Replicas // runs renewals that replicas must acknowledge
@@ -127,8 +127,8 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 		asked:    make(map[any]chan<- machine.Outcome),
 		watched:  make(map[*machine.Turn]*watch),
 	}
-	e.process = machine.New(s.Settings, host{e}, lent.Random)
-	e.ClientID = e.process.ClientID
+	e.client = machine.New(s.Settings, host{e}, lent.Random)
+	e.ClientID = e.client.ClientID
 	e.servers = master{e}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.Stopped = e.ctx.Done()
@@ -155,7 +155,7 @@ func (e *Engine) start() {
 func (e *Engine) Closed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.process.Closed
+	return e.client.Closed
 }
 
 // closed returns wire.ErrClosed after Close was called.
@@ -186,14 +186,14 @@ func (e *Engine) keysOf(name string) (*keyspace.Keys, error) {
 func (e *Engine) Random() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.process.Random()
+	return e.client.Random()
 }
 
-// Each calls visit for each local name that has a turn or waiters: see [machine.Process.Each].
+// Each calls visit for each local name that has a turn or waiters: see [machine.Client.Each].
 func (e *Engine) Each(visit func(name string, held, waiting int)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.process.Each(visit)
+	e.client.Each(visit)
 }
 
 // unlock releases the mutex and starts the work that was stored under it.
@@ -209,7 +209,7 @@ func (e *Engine) unlock() {
 // store has answered within the last second: a driver may connect without a time limit.
 func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.Instant) {
 	n := len(e.outbox)
-	if !blocking || r == nil || n == 0 || e.outbox[n-1].Request != r || e.process.NetFailed || now.Sub(e.process.LastAnswer) > time.Second {
+	if !blocking || r == nil || n == 0 || e.outbox[n-1].Request != r || e.client.NetFailed || now.Sub(e.client.LastAnswer) > time.Second {
 		e.unlock()
 		return
 	}
@@ -250,23 +250,23 @@ func (e *Engine) unlockAndSend() (after []func()) {
 // block. The requests and cancellations that they cause start when the mutex is released, in
 // other goroutines.
 func (e *Engine) run() {
-	defer e.process.Schedule.Close()
+	defer e.client.Schedule.Close()
 	for {
 		select {
-		case <-e.process.Schedule.C():
+		case <-e.client.Schedule.C():
 		case <-e.Stopped:
 			return
 		}
 		e.mu.Lock()
 		now := e.clock.Exact()
 		for range 512 { // other goroutines need the mutex, too
-			t := e.process.Schedule.Due(now)
+			t := e.client.Schedule.Due(now)
 			if t == nil {
 				break
 			}
 			t.Fire(now)
 		}
-		e.process.Schedule.Rest(now)
+		e.client.Schedule.Rest(now)
 		if after := e.unlockAndSend(); len(after) > 0 {
 			go func() { // they end contexts, which can take long
 				for _, f := range after {

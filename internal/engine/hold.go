@@ -18,7 +18,7 @@ func (e *Engine) Err(u *machine.Turn) error {
 		return ended.Err
 	}
 	if cause := u.Over(e.clock.Exact()); cause != "" {
-		return &machine.Lost{Name: u.Local.Name, Token: u.Token, Cause: cause}
+		return &machine.Lost{Name: u.Name.Text, Token: u.Token, Cause: cause}
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (e *Engine) Remaining(u *machine.Turn) time.Duration { return u.Ends().Sub(
 func (e *Engine) Held(u *machine.Turn) error {
 	e.mu.Lock()
 	defer e.unlock()
-	return u.Local.Held(e.clock.Now())
+	return u.Name.Held(e.clock.Now())
 }
 
 // watch returns the watch of a turn that has not ended.
@@ -85,7 +85,7 @@ func (e *Engine) Watch(u *machine.Turn, x Ender) (forget func()) {
 	}
 }
 
-// whenDone returns a channel that is closed when the process calls Host.Done with what.
+// whenDone returns a channel that is closed when the Client calls Host.Done with what.
 func (e *Engine) whenDone(what any) <-chan struct{} {
 	wait := e.waits[what]
 	if wait == nil {
@@ -136,7 +136,7 @@ func (e *Engine) Check(ctx context.Context, u *machine.Turn) (time.Duration, err
 func (e *Engine) Prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
 	r, err := e.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
 	if e.Err(u) == nil && err == nil && r.Acked < e.WaitReplicas {
-		return &machine.TooFewReplicas{Name: u.Local.Name, Want: e.WaitReplicas, Got: r.Acked, Connected: r.Connected}
+		return &machine.TooFewReplicas{Name: u.Name.Text, Want: e.WaitReplicas, Got: r.Acked, Connected: r.Connected}
 	}
 	return e.verdict(ctx, u, err)
 }
@@ -194,9 +194,9 @@ func (e *Engine) verdict(ctx context.Context, u *machine.Turn, err error) error 
 	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
 		return err
 	case refused && !wire.Transient(said):
-		return wire.Failure(u.Local.Name, nil, err)
+		return wire.Failure(u.Name.Text, nil, err)
 	}
-	return wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
+	return wire.Failure(u.Name.Text, wire.ErrUnreachable, err)
 }
 
 // RenewNow renews a turn after a script reported that the name is not ours. If that is true, the
@@ -213,7 +213,7 @@ func (e *Engine) Confirm(ctx context.Context, name string) error {
 	var asked []question
 	var longest time.Duration
 	e.mu.Lock()
-	for _, r := range e.process.Confirm(name, e.clock.Exact()) {
+	for _, r := range e.client.Confirm(name, e.clock.Exact()) {
 		asked = append(asked, e.question(r))
 		longest = max(longest, r.Attempt)
 	}
@@ -241,7 +241,7 @@ func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error
 			return given, err
 		}
 		e.mu.Lock()
-		if given, err = e.process.Export(u, e.clock.Exact()); err == nil {
+		if given, err = e.client.Export(u, e.clock.Exact()); err == nil {
 			e.details.Exported(u.Tenure.ID)
 			host{e}.writeDetails()
 		}
@@ -251,7 +251,7 @@ func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error
 		}
 		e.awaitReservations(u)
 	}
-	return given, wire.Failure(u.Local.Name, wire.ErrUnreachable, err)
+	return given, wire.Failure(u.Name.Text, wire.ErrUnreachable, err)
 }
 
 // awaitReservations waits until no renewal that reserves tokens is under way, at most
@@ -279,13 +279,13 @@ func (k *OtherKind) Error() string { return "another kind" }
 // Shrink reduces the weight of a turn and waits until Redis has stored that. It returns an
 // *OtherKind, how the turn has ended, or wire.ErrUnknown if Redis does not answer.
 func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
-	k := u.Local.Kind
+	k := u.Name.Kind
 	e.mu.Lock()
 	if is := k.Letter; is != letter && (is != keyspace.Writer || letter != keyspace.Reader) {
 		defer e.unlock()
 		return &OtherKind{is}
 	}
-	waits, ended := e.process.Shrink(u, letter, weight, e.clock.Exact())
+	waits, ended := e.client.Shrink(u, letter, weight, e.clock.Exact())
 	if ended != nil || !waits {
 		defer e.unlock()
 		return reason(ended)
@@ -298,14 +298,14 @@ func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return wire.Failure(u.Local.Name, wire.ErrUnknown, cmp.Or(u.Local.ShrinkError(), wire.ErrNoAnswer))
+	return wire.Failure(u.Name.Text, wire.ErrUnknown, cmp.Or(u.Name.ShrinkError(), wire.ErrNoAnswer))
 }
 
 // Proclaim changes the value of a term, and waits until Redis has stored it. If that fails, the
 // engine repeats it in the background.
 func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) error {
 	e.mu.Lock()
-	call, ended := e.process.Proclaim(u, value)
+	call, ended := e.client.Proclaim(u, value)
 	e.mu.Unlock()
 	if ended != nil {
 		return ended.Err
@@ -314,7 +314,7 @@ func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) er
 	if err != nil {
 		e.mu.Lock()
 		defer e.unlock()
-		e.process.AnnounceAgain(u, e.clock.Now())
+		e.client.AnnounceAgain(u, e.clock.Now())
 	}
 	return err
 }
@@ -323,14 +323,14 @@ func (e *Engine) Proclaim(ctx context.Context, u *machine.Turn, value string) er
 func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call) error {
 	until := e.clock.Now().Add(e.Patience())
 	for {
-		reply, _, err := e.Calls.Until(ctx, until, u.Local.Name, call)
+		reply, _, err := e.Calls.Until(ctx, until, u.Name.Text, call)
 		if err != nil {
 			return err
 		}
 		a, err := wire.DecodeAnswer(reply)
 		switch {
 		case err != nil:
-			return wire.Failure(u.Local.Name, nil, err)
+			return wire.Failure(u.Name.Text, nil, err)
 		case a.Holder == u.Tenure.ID:
 			return nil
 		}
@@ -347,7 +347,7 @@ func (e *Engine) Release(u *machine.Turn, waive bool) error {
 	if u.Ended.Load() != nil && u.Announces() { // else other leases share it, see Mutex.Reentrant
 		e.mu.Lock()
 		defer e.unlock()
-		e.process.Resigned(u, e.clock.Now())
+		e.client.Resigned(u, e.clock.Now())
 	}
 	return err
 }
@@ -358,7 +358,7 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		u.Waive()
 	}
 	now := e.clock.Now()
-	l := e.process.Release(u, now)
+	l := e.client.Release(u, now)
 	if l.Unlock == nil {
 		var gone <-chan struct{}
 		if l.Removal != nil {
@@ -383,7 +383,7 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		}
 		return o.Err
 	case <-e.Stopped:
-		return wire.Failure(u.Local.Name, wire.ErrUnknown, wire.ErrClosed)
+		return wire.Failure(u.Name.Text, wire.ErrUnknown, wire.ErrClosed)
 	}
 }
 

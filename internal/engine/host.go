@@ -33,7 +33,7 @@ func (h host) Send(r *machine.Request) {
 
 func (host) NotBefore(string) clock.Instant { return 0 }
 
-func (h host) Deliver(w *machine.Waiter, o machine.Outcome) {
+func (h host) Deliver(w *machine.LocalWaiter, o machine.Outcome) {
 	w.Call.(*pending).ready <- o
 }
 
@@ -70,7 +70,7 @@ func (h host) Warn(message string, about ...any) {
 
 // Ended closes the channel of a turn at once, and ends its contexts after the mutex is released.
 func (h host) Ended(u *machine.Turn) {
-	if k := u.Local.Kind; k.Shared() {
+	if k := u.Name.Kind; k.Shared() {
 		delete(h.waits, k) // Shrink also waits for the end of the turn
 	}
 	w := h.watched[u]
@@ -93,17 +93,17 @@ func (h host) Ended(u *machine.Turn) {
 }
 
 // ShowDetails writes the process details, at most once every details.Every, and again while a
-// name is in use. The process calls it at each turn and each place in a queue.
+// name is in use. The Client calls it at each turn and each place in a queue.
 func (h host) ShowDetails() {
-	if h.details == nil || h.detailsWritten || h.process.Closed {
+	if h.details == nil || h.detailsWritten || h.client.Closed {
 		return
 	}
 	h.detailsWritten = true
 	h.writeDetails()
 	now := h.clock.Now()
-	h.process.Later(now.Add(details.Every), now, func(clock.Instant) {
+	h.client.Later(now.Add(details.Every), now, func(clock.Instant) {
 		h.detailsWritten = false
-		if h.process.InUse() {
+		if h.client.InUse() {
 			h.ShowDetails()
 		}
 	})
@@ -192,7 +192,7 @@ func (k *keeper) Confirmed() {
 func (k *keeper) Broke(err error, backoff time.Duration) time.Duration {
 	k.lock()
 	defer k.unlock()
-	jitter := k.e.process.Jitter(backoff)
+	jitter := k.e.client.Jitter(backoff)
 	k.s.OnBreak(err, k.e.clock.Now())
 	return jitter
 }
@@ -234,7 +234,7 @@ func (a *observerGroup) Confirmed() { a.stir(func() { a.up = true }) }
 func (a *observerGroup) Pushed(int, string) { a.stir(func() {}) }
 
 func (a *observerGroup) Broke(_ error, backoff time.Duration) (jitter time.Duration) {
-	a.stir(func() { a.up, jitter = false, a.e.process.Jitter(backoff) })
+	a.stir(func() { a.up, jitter = false, a.e.client.Jitter(backoff) })
 	return jitter
 }
 

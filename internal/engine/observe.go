@@ -59,7 +59,7 @@ func (e *Engine) observePause(k *keyspace.Keys, seen *election.Sight) time.Durat
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.observerGroups[k.Lock()]
-	return seen.Pause(a != nil && a.up, e.process.Jitter)
+	return seen.Pause(a != nil && a.up, e.client.Jitter)
 }
 
 // observe notifies a channel each time that an election may have changed, until leave is called.

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// quorum is the Host of a process whose names are locked on a quorum. Its ballot decides which
+// quorum is the Host of a Client whose names are locked on a quorum. Its ballot decides which
 // calls each node gets, and when enough nodes have answered. The engine's mutex protects it.
 type quorum struct {
 	machine.Host // for all methods except Send and NotBefore
@@ -39,10 +39,10 @@ type node struct {
 
 // newQuorum makes e the engine of a quorum.
 func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
-	q := &quorum{Host: e.process.Host, e: e}
-	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: e.process.Attempt(), Random: e.process.Jitter}, nodesHost{q})
+	q := &quorum{Host: e.client.Host, e: e}
+	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: e.client.Attempt(), Random: e.client.Jitter}, nodesHost{q})
 	q.timer = clock.Timer{Fire: q.tick}
-	e.process.Host, e.servers, e.batchers = q, q, nil
+	e.client.Host, e.servers, e.batchers = q, q, nil
 	for i, store := range stores {
 		e.batchers = append(e.batchers, e.newBatcher())
 		q.nodes = append(q.nodes, &node{quorum: q, number: i, store: store})
@@ -51,13 +51,13 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 }
 
 // Send asks the ballot, which answers each lock in time. So a lock gets an Attempt of 1 h: the
-// process must not give it up first.
+// Client must not give it up first.
 func (q *quorum) Send(r *machine.Request) {
-	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Local), Sent: r.Sent, Attempt: r.Attempt, For: r}
+	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Name), Sent: r.Sent, Attempt: r.Attempt, For: r}
 	r.Unsent = false
 	switch r.Call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.e.process.Wall()
+		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.e.client.Wall()
 		r.Attempt, r.OnAnswer = time.Hour, (*machine.Request).TryAnswered
 	case script.Renew:
 		a.Kind = ballot.Renew
@@ -78,7 +78,7 @@ func (q *quorum) Send(r *machine.Request) {
 
 func (q *quorum) placeOf(n *machine.Name) *ballot.Place {
 	if n.Place == nil {
-		n.Place = ballot.NewPlace(n.Name, n.Keys, n.Kind.TTL)
+		n.Place = ballot.NewPlace(n.Text, n.Keys, n.Kind.TTL)
 	}
 	return n.Place
 }
@@ -91,10 +91,10 @@ func (q *quorum) tick(now clock.Instant) {
 // arm sets the timer to when the ballot has something to do.
 func (q *quorum) arm(now clock.Instant) {
 	if next := q.ballot.Next(); next < clock.Never {
-		q.e.process.Schedule.Set(&q.timer, max(next, now), now)
+		q.e.client.Schedule.Set(&q.timer, max(next, now), now)
 		return
 	}
-	q.e.process.Schedule.Stop(&q.timer)
+	q.e.client.Schedule.Stop(&q.timer)
 }
 
 // nodesHost implements ballot.Host.
@@ -184,7 +184,7 @@ func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
 func (q *quorum) answered(r *machine.Request, a wire.Answer, err error) {
 	now := q.e.clock.Exact()
 	if err == nil {
-		q.e.process.LastAnswer = now
+		q.e.client.LastAnswer = now
 	}
 	q.ballot.Answered(r.Part, a, r.Explained(err), now)
 	q.arm(now)

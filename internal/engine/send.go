@@ -128,7 +128,7 @@ const maxPipelines = 128
 // sendRenewals sends renewals while fewer than maxPipelines are under way. Their ttl counts from
 // now.
 func (e *Engine) sendRenewals() {
-	for e.pipelines < maxPipelines && len(e.renewals) > 0 && !e.process.Closed {
+	for e.pipelines < maxPipelines && len(e.renewals) > 0 && !e.client.Closed {
 		n := min(e.perPipeline(), len(e.renewals))
 		now := e.clock.Now()
 		batch := slices.DeleteFunc(e.renewals[:n:n], func(r *machine.Request) bool { return !r.MarkSent(now) })
@@ -158,7 +158,7 @@ func (e *Engine) delay(r *machine.Request) bool {
 	}
 	if b.requests = append(b.requests, r); len(b.requests) == 1 {
 		now := e.clock.Now()
-		e.process.Schedule.Set(&b.timer, now.Add(longestDelay), now)
+		e.client.Schedule.Set(&b.timer, now.Add(longestDelay), now)
 	}
 	return true
 }
@@ -183,7 +183,7 @@ func (e *Engine) sendBatches(b *batcher, underWay int) {
 		all := b.requests[:n:n]
 		if b.requests = b.requests[n:]; len(b.requests) == 0 {
 			b.requests = nil
-			e.process.Schedule.Stop(&b.timer)
+			e.client.Schedule.Stop(&b.timer)
 		}
 		b.underWay++
 		var batch, rest []*machine.Request
@@ -206,7 +206,7 @@ func (e *Engine) dropDelayed() {
 		}
 		e.inflight -= len(b.requests)
 		b.requests = nil
-		e.process.Schedule.Stop(&b.timer)
+		e.client.Schedule.Stop(&b.timer)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// servers has the differences between one master and the nodes of a quorum. For the process,
+// servers has the differences between one master and the nodes of a quorum. For the Client,
 // these nodes are one server without a queue.
 type servers interface {
 	// batcher returns the batcher of a request; nil: the request never waits for others. The mutex is held.
@@ -74,7 +74,7 @@ func (m master) answered(r *machine.Request, a wire.Answer, err error) {
 	if machine.Renews(r.Call.Script) || a.Word == "not held" {
 		now = m.e.clock.Exact() // Err reads the exact clock, too: a lease that it reported as lost is not prolonged
 	}
-	m.e.process.HandleAnswer(r, a, err, now)
+	m.e.client.HandleAnswer(r, a, err, now)
 }
 
 func (m master) dropped(*machine.Request) {}

@@ -37,7 +37,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 		sleeps := func() time.Duration {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return time.Until(e.process.Schedule.Wakes())
+			return time.Until(e.client.Schedule.Wakes())
 		}
 		if got := sleeps(); got > often {
 			t.Errorf("while it holds it sleeps %v, want %v at most", got, often)
@@ -60,7 +60,7 @@ func TestMinHoldOfAGrantThatCameTooLate(t *testing.T) {
 		w := e.waiters.get(false)
 		w.MinHold = time.Hour
 		e.mu.Lock()
-		_, err := e.process.Enter("n", nil, &w.Waiter, e.clock.Now())
+		_, err := e.client.Enter("n", nil, &w.LocalWaiter, e.clock.Now())
 		e.unlock()
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	for i := range n {
 		for range 2 { // the second has to wait here, so the name subscribes
 			c.mu.Lock()
-			_, err := c.process.Enter(fmt.Sprint(i), nil, &c.waiters.get(false).Waiter, c.clock.Now())
+			_, err := c.client.Enter(fmt.Sprint(i), nil, &c.waiters.get(false).LocalWaiter, c.clock.Now())
 			c.unlock()
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func TestClosedSubscriptionStaysClosed(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &machine.Subscriber{}
-	c.process.Host.Listen(s, true)
+	c.client.Host.Listen(s, true)
 	if len(c.keepers) != 0 {
 		t.Errorf("%d subscriptions are open, want none", len(c.keepers))
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
-// pending is a waiting call: a waiter of the process, and a channel for its one outcome. Release
+// pending is a waiting call: a waiter of the Client, and a channel for its one outcome. Release
 // uses only the channel.
 type pending struct {
-	machine.Waiter
+	machine.LocalWaiter
 	ready chan machine.Outcome
 }
 
@@ -29,6 +29,6 @@ func (p *waiters) get(try bool) *pending {
 
 // put takes back a pending call that has left the local queue and has its outcome.
 func (p *waiters) put(w *pending) {
-	w.Waiter = machine.Waiter{Call: w}
+	w.LocalWaiter = machine.LocalWaiter{Call: w}
 	p.pool.Put(w)
 }

@@ -47,13 +47,13 @@ func (n *Name) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	t.asking = n.p.sendScript(s, n, t, now, args, (*Request).lockAnswered)
+	t.asking = n.client.sendScript(s, n, t, now, args, (*Request).lockAnswered)
 }
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.Local, r.Tenure
-	if n.p.awaitedIDs[t.ID] != nil {
-		defer n.p.removalProgress(t.ID)
+	n, t := r.Name, r.Tenure
+	if n.client.awaitedIDs[t.ID] != nil {
+		defer n.client.removalProgress(t.ID)
 	}
 	if err == nil {
 		t.openLocks--
@@ -77,13 +77,13 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.lockGranted(t, r, a, now)
 		return
 	case t.givenBack() && (a.Word == "queued" || a.Word == "again"):
-		n.p.cancelID(t.ID, n, now)
+		n.client.cancelID(t.ID, n, now)
 		return
 	case t.phase > queued:
 		return
 	}
 	n.failingSince = 0
-	n.p.cancelStaleID(a.Holder, now) // a failover has brought the id back
+	n.client.cancelStaleID(a.Holder, now) // a failover has brought the id back
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
@@ -99,13 +99,13 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "not due":
 		n.answerTries(func() error { return ErrNoLongerDue })
 	case "lost", "revoked", "stolen":
-		n.reject(&Lost{Name: n.Name, Cause: Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
+		n.reject(&Lost{Name: n.Text, Cause: Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
 	case "not held":
 		n.notStolen(a)
 	case "other kind":
-		n.refused(&AnotherKind{Name: n.Name, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
+		n.refused(&AnotherKind{Name: n.Text, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
 	case "too many":
-		n.refused(SizeError(n.Name, n.Kind.weight, a.Capacity))
+		n.refused(SizeError(n.Text, n.Kind.weight, a.Capacity))
 	default:
 		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
 	}
@@ -114,10 +114,10 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lockGranted handles a grant in the answer to a lock, or to the unlock that queued the id.
 func (n *Name) lockGranted(t *Tenure, r *Request, a wire.Answer, now clock.Instant) {
-	if first := n.Kind.First; first != nil && n.p.tenures[first.Victim.ID] != nil { // this process had the victim
-		n.p.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
+	if first := n.Kind.First; first != nil && n.client.tenures[first.Victim.ID] != nil { // this Client had the victim
+		n.client.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
 	}
-	n.p.granted(t, grant{
+	n.client.granted(t, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
 	}, now)
@@ -138,7 +138,7 @@ func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant)
 		}
 		n.step(now)
 	} else if t.givenBack() && !refused {
-		n.p.cancelTenure(t, now)
+		n.client.cancelTenure(t, now)
 	}
 }
 
@@ -176,7 +176,7 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
 	n.rejectTries(now)
-	n.p.Host.ShowDetails()
+	n.client.Host.ShowDetails()
 	notListening := !a.Listening || moved
 	if notListening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)
@@ -188,7 +188,7 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.requeue || n.sub.Confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	n.p.Host.Note(Event{What: Queueing, Name: n.Name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
+	n.client.Host.Note(Event{What: Queueing, Name: n.Text, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
 // longestPoll bounds how long a waiter trusts pushes. A waiter polls when the lock key expires,
@@ -208,7 +208,7 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 	} else {
 		n.orphan = orphan{}
 	}
-	if foreign || notListening || !n.sub.Confirmed || now < n.p.noPushUntil {
+	if foreign || notListening || !n.sub.Confirmed || now < n.client.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
 	switch {
@@ -220,16 +220,16 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
-	return min(wait+2*time.Millisecond+n.p.Jitter(10*time.Millisecond), longestPoll)
+	return min(wait+2*time.Millisecond+n.client.Jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish makes all local waiters poll for 1 min, because the server refuses pushes. It
 // logs one warning in that time.
-func (p *Process) refusedToPublish(said string, now clock.Instant) {
-	if now >= p.noPushUntil {
-		p.Host.Warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
+func (c *Client) refusedToPublish(said string, now clock.Instant) {
+	if now >= c.noPushUntil {
+		c.Host.Warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
 	}
-	p.noPushUntil = now.Add(time.Minute)
+	c.noPushUntil = now.Add(time.Minute)
 }
 
 // pollInterval returns the time between two polls without pushes: 100 to 250 ms, and as much more
@@ -237,7 +237,7 @@ func (p *Process) refusedToPublish(said string, now clock.Instant) {
 func (n *Name) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
 	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
-	return k * (100*time.Millisecond + n.p.Jitter(longest-100*time.Millisecond))
+	return k * (100*time.Millisecond + n.client.Jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a lock had no answer, or got an error. It rejects the local waiters if
@@ -248,10 +248,10 @@ func (n *Name) failed(err error, since, now clock.Instant) {
 	switch {
 	case !wire.Transient(err):
 		n.failingSince = 0
-		n.reject(wire.Failure(n.Name, nil, err))
-	case now >= n.failingSince.Add(n.p.Patience()):
+		n.reject(wire.Failure(n.Text, nil, err))
+	case now >= n.failingSince.Add(n.client.Patience()):
 		n.failingSince = 0
-		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, err))
+		n.reject(wire.Failure(n.Text, wire.ErrUnreachable, err))
 	}
 }
 
@@ -260,13 +260,13 @@ func (n *Name) retryLater(err error, since, now clock.Instant) {
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	n.excludeSleep(since.Add(n.p.Attempt()), now)
+	n.excludeSleep(since.Add(n.client.Attempt()), now)
 	n.lastErr = err
-	n.askAt = now.Add(n.backoff/2 + n.p.Jitter(n.backoff))
+	n.askAt = now.Add(n.backoff/2 + n.client.Jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// excludeSleep moves failingSince if something was due 1 s ago or earlier: then this process was
+// excludeSleep moves failingSince if something was due 1 s ago or earlier: then this Client was
 // frozen, or its machine slept. That time does not count as time in which Redis failed.
 func (n *Name) excludeSleep(due, now clock.Instant) {
 	if late := now.Sub(due); n.failingSince > 0 && late >= frozenAfter {
@@ -286,8 +286,8 @@ type grant struct {
 
 // granted begins a tenure with the first grant of its id. Later grants only prolong
 // it. A tenure that has ended is never revived: its id is cancelled again.
-func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
-	n := t.local
+func (c *Client) granted(t *Tenure, g grant, now clock.Instant) {
+	n := t.name
 	t.tokens.Reserved(g.base, g.size)
 	t.expiry = max(t.expiry, now.Add(g.ttl))
 	switch t.phase {
@@ -298,8 +298,8 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 		n.begin(t, g, now)
 	case holding:
 		if now < t.Ends() {
-			if p.WaitReplicas == 0 { // else only renewals count
-				t.prolong(g.start, g.ttl, p.Jitter)
+			if c.WaitReplicas == 0 { // else only renewals count
+				t.prolong(g.start, g.ttl, c.Jitter)
 				t.tokens.Add(g.base, g.size)
 			}
 			t.recallSure = t.recallSure || g.recallSure
@@ -308,7 +308,7 @@ func (p *Process) granted(t *Tenure, g grant, now clock.Instant) {
 			}
 		}
 	case releasing, ended:
-		p.cancelID(t.ID, n, now)
+		c.cancelID(t.ID, n, now)
 		return
 	case unreleased:
 		return
@@ -333,14 +333,14 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
 	t.minHold.confirmedUntil = g.start.Add(g.ttl)
-	t.prolong(g.start, g.ttl, n.p.Jitter)
+	t.prolong(g.start, g.ttl, n.client.Jitter)
 	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.confirmed = n.p.WaitReplicas == 0; t.confirmed {
+	if t.confirmed = n.client.WaitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
 	}
-	if !n.p.Queue {
+	if !n.client.Queue {
 		n.servesPresent(t, g)
 	}
 	if othersWait {
@@ -353,7 +353,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 // proves nothing, because the process may have paused. A pushed grant proves nothing either,
 // because a push does not measure the round trip.
 func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
-	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.client.retryWindow()
 	t.lateGrantAt = now
 	return follows && !g.pushed
 }
@@ -370,14 +370,14 @@ func labelOf(holder string) string {
 // answer, that run may have ended the victim's tenure.
 func (n *Name) notStolen(a wire.Answer) {
 	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
-		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, errMayHaveStolen))
+		n.reject(wire.Failure(n.Text, wire.ErrUnreachable, errMayHaveStolen))
 		return
 	}
 	var hash string
 	if first := n.Kind.First; first != nil { // only a steal gets this answer
 		hash = first.Victim.Hash
 	}
-	n.refused(&OtherTenure{Name: n.Name, Tenure: hash, Holder: a.Holder})
+	n.refused(&OtherTenure{Name: n.Text, Tenure: hash, Holder: a.Holder})
 }
 
 // refused rejects all local waiters, because their lock was refused. It left nothing in Redis,
@@ -392,7 +392,7 @@ func (n *Name) refused(err error) {
 // TryAnswered takes the answer to a lock on a quorum, which has no queue. Each try has its own
 // id. The ballot undoes what a failed try left on the nodes.
 func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.Local, r.Tenure
+	n, t := r.Name, r.Tenure
 	t.openLocks, t.sentWait = 0, false
 	if n.tenure != t || t.phase != asked { // it was given up
 		return
@@ -410,7 +410,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	default:
 		n.polls(r, a, now)
 	}
-	n.p.end(t, now)
+	n.client.end(t, now)
 	n.step(now)
 }
 
@@ -419,7 +419,7 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 	n.failingSince = 0
 	if a.Holder != "" {
 		n.seen = seenIn(a, now)
-		n.p.Host.Note(Event{What: Queueing, Name: n.Name, Holder: labelOf(a.Holder), Remaining: a.PTTL})
+		n.client.Host.Note(Event{What: Queueing, Name: n.Text, Holder: labelOf(a.Holder), Remaining: a.PTTL})
 	}
 	if a.Word == "held" {
 		n.rejectTries(now)
@@ -449,7 +449,7 @@ type orphan struct {
 // orphaned sets the expiry of a lock key that has none, if the key has not changed for
 // Settings.RepairOrphans. If that is 0, it does nothing.
 func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
-	patience := n.p.RepairOrphans
+	patience := n.client.RepairOrphans
 	if patience == 0 {
 		return
 	}
@@ -461,16 +461,16 @@ func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.p.TTL.Milliseconds())}, (*Request).repairAnswered)
+	n.client.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.client.TTL.Milliseconds())}, (*Request).repairAnswered)
 }
 
 func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
-	n := r.Local
+	n := r.Name
 	switch {
 	case err != nil:
-		n.p.Host.Warn("holdfast: could not set the expiry of a lock key that has none", "name", n.Name, "error", err)
+		n.client.Host.Warn("holdfast: could not set the expiry of a lock key that has none", "name", n.Text, "error", err)
 	case a.Word == "repaired":
-		n.p.Host.Warn("holdfast: set the expiry of a lock key that had none", "name", n.Name, "ttl", n.p.TTL)
-		n.p.Host.Note(Event{What: repaired, Name: n.Name})
+		n.client.Host.Warn("holdfast: set the expiry of a lock key that had none", "name", n.Text, "ttl", n.client.TTL)
+		n.client.Host.Note(Event{What: repaired, Name: n.Text})
 	}
 }

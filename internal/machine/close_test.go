@@ -9,7 +9,7 @@ import (
 
 // Close returns the calls that clean up in Redis.
 func TestClose(t *testing.T) {
-	short := Waiter{Call: "a", MinHold: 5 * time.Second}
+	short := LocalWaiter{Call: "a", MinHold: 5 * time.Second}
 	perform(t, []scene{
 		{name: "a held name is unlocked, and nothing is sent later", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
@@ -64,7 +64,7 @@ func TestClose(t *testing.T) {
 			{shutDown, ""},
 			{late("lock", granted(9, 8)), ""},
 		}},
-		{name: "a term that ends is announced", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, given: aHolds, beats: []beat{
+		{name: "a term that ends is announced", kind: func(c *Client) *Kind { return c.CandidateKind("first") }, given: aHolds, beats: []beat{
 			{shutDown, "a ends: lost: closed; owed: unlock #1; owed: election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
 		{name: "a cleanup goes out again, unless it was answered", beats: []beat{

@@ -1,12 +1,12 @@
 // Package machine is the state machine of one Client. It stores the state of each name and decides
 // what to do next. It is pure: it does no I/O, starts no goroutine, never blocks and reads no clock.
 //
-// Package engine is the engine around it. The engine calls a [Process] under its one mutex, with
-// each call of the user, each answer, each push and the current time. The process calls its [Host]
+// Package engine is the engine around it. The engine calls a [Client] under its one mutex, with
+// each call of the user, each answer, each push and the current time. The Client calls its [Host]
 // for all that has an effect outside.
 //
-// A [Process] is the state of one Client. A [Name] is one name in it: the local waiters, in order,
-// and the one [Tenure] by which the process asks for the name, holds it or releases it. A [Turn] is
+// A [Client] is the state of one holdfast.Client. A [Name] is one name in it: the local waiters, in order,
+// and the one [Tenure] by which the Client asks for the name, holds it or releases it. A [Turn] is
 // the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has the way in
 // which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
@@ -46,6 +46,6 @@
 //	15  OnceEvery                       FirstLock
 //	16  NoRenew                         heldWithoutRenewal, check, prolonged
 //
-// The files, in reading order: process, name, tenure, ask, hold, renew, release, waiter, kind,
+// The files, in reading order: client, name, tenure, ask, hold, renew, release, local, kind,
 // subscriber.
 package machine

@@ -23,9 +23,9 @@ func export(who string) input {
 }
 
 // first asks by another script.
-func first(f FirstLock) func(p *Process) *Kind {
-	return func(p *Process) *Kind {
-		k := p.DedicatedKind("", p.TTL)
+func first(f FirstLock) func(c *Client) *Kind {
+	return func(c *Client) *Kind {
+		k := c.DedicatedKind("", c.TTL)
 		k.First = &f
 		return k
 	}

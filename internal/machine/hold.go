@@ -16,7 +16,7 @@ import (
 // mutex protects it, except Ended. It must not refer to its leases: a lease keeps its Client alive, and
 // a program may drop both.
 type Turn struct {
-	Local   *Name
+	Name    *Name
 	Tenure  *Tenure
 	Token   int64
 	since   clock.Instant
@@ -42,22 +42,22 @@ func (u *Turn) finish(err error, now clock.Instant) {
 	} else {
 		u.Ended.Store(&Ending{err})
 	}
-	p := u.Local.p
-	p.Host.Ended(u)
-	if p.Events {
+	c := u.Name.client
+	c.Host.Ended(u)
+	if c.Events {
 		u.noteEnd(err, now)
 	}
 }
 
 // noteEnd is a function of its own, because an Event needs much of the stack.
 func (u *Turn) noteEnd(err error, now clock.Instant) {
-	p := u.Local.p
+	c := u.Name.client
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
 		end := min(now, u.Ends()) // at its deadline, however late that was noticed
-		p.Host.Note(Event{What: LeaseLost, Name: l.Name, Holder: u.Local.Kind.Owner, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Local.Kind.Letter, At: end})
+		c.Host.Note(Event{What: LeaseLost, Name: l.Name, Holder: u.Name.Kind.Owner, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Name.Kind.Letter, At: end})
 		return
 	}
-	p.Host.Note(Event{What: LeaseReleased, Name: u.Local.Name, Holder: u.Local.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Kind: u.Local.Kind.Letter})
+	c.Host.Note(Event{What: LeaseReleased, Name: u.Name.Text, Holder: u.Name.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Kind: u.Name.Kind.Letter})
 }
 
 // Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports
@@ -113,8 +113,8 @@ func (u *Turn) Over(now clock.Instant) Cause {
 // HasEnded returns how a turn ended; nil: it goes on. It first ends a turn whose
 // deadline or MaxHold has passed.
 func (u *Turn) HasEnded(now clock.Instant) *Ending {
-	if u.Local.turn == u && u.Over(now) != "" {
-		u.Local.expire(now)
+	if u.Name.turn == u && u.Over(now) != "" {
+		u.Name.expire(now)
 	}
 	return u.Ended.Load()
 }
@@ -122,7 +122,7 @@ func (u *Turn) HasEnded(now clock.Instant) *Ending {
 // CheckUnshared returns an error if several leases share the turn.
 func (u *Turn) CheckUnshared() error {
 	if u.shares > 1 {
-		return wire.Failure(u.Local.Name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
+		return wire.Failure(u.Name.Text, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
 	}
 	return nil
 }
@@ -137,8 +137,8 @@ type ExportedState struct {
 // Export ends a turn and forgets its tenure; Redis keeps the lock key. It fails if the turn has ended,
 // if several leases share it, or before MinHold has passed. It returns ErrReserving while a renewal
 // that reserves tokens has no answer.
-func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err error) {
-	n, t := u.Local, u.Tenure
+func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err error) {
+	n, t := u.Name, u.Tenure
 	if e := u.HasEnded(now); e != nil {
 		return given, e.Err
 	}
@@ -146,17 +146,17 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 		return given, err
 	}
 	if t.inMinHold(now) {
-		return given, wire.Failure(n.Name, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
+		return given, wire.Failure(n.Text, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
 	}
 	if t.reservations > 0 {
 		return given, ErrReserving
 	}
-	p.exportedIDs.Add(t.ID, n, now, n.Kind.TTL+time.Minute)
-	delete(p.tenures, t.ID)
+	c.exportedIDs.Add(t.ID, n, now, n.Kind.TTL+time.Minute)
+	delete(c.tenures, t.ID)
 	t.setPhase(unreleased)
 	n.turn, n.tenure = nil, nil
 	u.shares = 0 // so that no Release ends the exported hold
-	u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: exportedAway}, now)
+	u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: exportedAway}, now)
 	n.step(now)
 	given.Last = t.tokens.Last()
 	if n.Kind.Term != nil {
@@ -167,17 +167,17 @@ func (p *Process) Export(u *Turn, now clock.Instant) (given ExportedState, err e
 
 // Settled reports whether no renewal that reserves tokens is under way, or the turn is over.
 func (u *Turn) Settled() bool {
-	return u.Local.p.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
+	return u.Name.client.Closed || u.Tenure.reservations == 0 || u.Ended.Load() != nil
 }
 
-// stolen ends a tenure from which a waiter of this process has stolen the name.
+// stolen ends a tenure from which a waiter of this Client has stolen the name.
 func (t *Tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
 		t.verifySince = now
 		return
 	}
-	t.local.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
-	t.local.step(now)
+	t.name.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
+	t.name.step(now)
 }
 
 // revocationPushed handles a push that a tenure of ours has a revocation. Anybody may publish, so
@@ -192,7 +192,7 @@ func (n *Name) revocationPushed(t *Tenure, now clock.Instant) {
 }
 
 // source returns how the waiter of the newest turn learned of its grant.
-func (n *Name) source(w *Waiter) Source {
+func (n *Name) source(w *LocalWaiter) Source {
 	switch {
 	case n.tenure.turns > 1:
 		return sourceTurn
@@ -275,18 +275,18 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
-		n.p.end(t, now)
+		n.client.end(t, now)
 		n.startRemoval(t, now)
 	} else {
 		t.setPhase(unreleased)
 		n.tenure = nil
-		n.p.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
-		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: reason}, now)
+		n.client.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
+		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {
 		case why == maxHold:
-			n.p.Later(now.Add(u.grace), now, u.graceOver)
+			n.client.Later(now.Add(u.grace), now, u.graceOver)
 		case why == revoked && n.Kind.NoRenew: // Extend may have set a long ttl
-			n.p.Later(now.Add(n.Kind.TTL), now, u.graceOver)
+			n.client.Later(now.Add(n.Kind.TTL), now, u.graceOver)
 		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
@@ -297,7 +297,7 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 // graceOver gives the name back when Grace has passed, unless Release has given it back.
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == unreleased {
-		u.Local.releaseEnded(u, now)
+		u.Name.releaseEnded(u, now)
 		if u.Announces() { // after the answer: until then Redis says that this candidate leads
 			u.removal.of = u
 		}
@@ -305,11 +305,11 @@ func (u *Turn) graceOver(now clock.Instant) {
 }
 
 // forget ends a tenure that is over and was not released.
-func (t *Tenure) forget(now clock.Instant) { t.local.p.end(t, now) }
+func (t *Tenure) forget(now clock.Instant) { t.name.client.end(t, now) }
 
 // releaseEnded gives back the name of a turn that has already ended.
 func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
-	n.p.end(u.Tenure, now)
+	n.client.end(u.Tenure, now)
 	u.removal = n.startRemoval(u.Tenure, now)
 }
 

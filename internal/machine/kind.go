@@ -15,13 +15,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Kind is how a call asks for a name. Most calls of Lock have the kind of their process, and
+// Kind is how a call asks for a name. Most calls of Lock have the kind of their Client, and
 // share a local name, its tenure and its id. An id has one owner, one ttl and one weight, so
 // each call that differs in these has a kind and a local name of its own, with one waiter.
 type Kind struct {
 	Owner    string        // label of its tenures
 	TTL      time.Duration // how long the lock key lives after each grant and renewal
-	NoRenew  bool          // only Extend prolongs a turn, see Mutex.NoRenew; the process sends held instead of renew
+	NoRenew  bool          // only Extend prolongs a turn, see Mutex.NoRenew; the Client sends held instead of renew
 	lingers  bool          // an idle tenure is kept for a while
 	First    *FirstLock    // replaces the script lock; nil: lock is sent
 	Term     *electionTerm // of an Election; else nil
@@ -164,17 +164,17 @@ func Renews(s *driver.Script) bool { return s == script.Renew || s == script.Sha
 // noteSize warns, once for each size of a name, that the semaphore in Redis has another size than
 // this program asks for.
 func (n *Name) noteSize(a wire.Answer) {
-	c, k := n.p, n.Kind
-	if k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Name] == a.Capacity ||
+	c, k := n.client, n.Kind
+	if k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Text] == a.Capacity ||
 		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
 		return
 	}
 	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {
 		c.reportedSizes = map[string]int64{}
 	}
-	c.reportedSizes[n.Name] = a.Capacity
-	c.Host.Warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.Name, "asked", k.capacity, "actual", a.Capacity)
-	c.Host.Note(Event{What: SizeMismatch, Name: n.Name, Asked: int(k.capacity), Actual: int(a.Capacity)})
+	c.reportedSizes[n.Text] = a.Capacity
+	c.Host.Warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.Text, "asked", k.capacity, "actual", a.Capacity)
+	c.Host.Note(Event{What: SizeMismatch, Name: n.Text, Asked: int(k.capacity), Actual: int(a.Capacity)})
 }
 
 // SizeError is the error of a call that asks for more permits than there are.
@@ -196,11 +196,11 @@ type shrunk struct {
 
 // Shrink reduces the weight of a turn. If waits is true, Redis has not done so yet: Host.Done gets
 // the Kind of the turn's name when it has. e is not nil if the turn has ended.
-func (p *Process) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) (waits bool, e *Ending) {
+func (c *Client) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) (waits bool, e *Ending) {
 	if e := u.HasEnded(now); e != nil {
 		return false, e
 	}
-	n := u.Local
+	n := u.Name
 	if weight < n.Kind.weight {
 		n.replaceID(letter, weight)
 	}
@@ -231,17 +231,17 @@ func (n *Name) replaceID(letter byte, weight int64) {
 	k.shrunk.formerIDs = append(k.shrunk.formerIDs, t.ID)
 	k.shrunk.lastErr = nil
 	k.shrunk.replacing = true
-	delete(n.p.tenures, t.ID)
-	n.p.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
+	delete(n.client.tenures, t.ID)
+	n.client.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
 	t.ID = head + k.idSuffix
-	n.p.tenures[t.ID] = t
+	n.client.tenures[t.ID] = t
 }
 
 // idReplaced notes that Redis has replaced the former ids.
 func (n *Name) idReplaced() {
 	if n.Kind.shrunk.replacing {
 		n.Kind.shrunk.replacing = false
-		n.p.Host.Done(n.Kind)
+		n.client.Host.Done(n.Kind)
 	}
 }
 
@@ -252,8 +252,8 @@ func (n *Name) formerIDsEnded(now clock.Instant) {
 	}
 	n.Kind.shrunk.replacing = false
 	for _, id := range n.Kind.shrunk.formerIDs {
-		delete(n.p.byFormerID, id)
-		n.p.endedIDs.Add(id, n.remembered(now), now, n.Kind.TTL+time.Minute)
+		delete(n.client.byFormerID, id)
+		n.client.endedIDs.Add(id, n.remembered(now), now, n.Kind.TTL+time.Minute)
 	}
 }
 
@@ -294,7 +294,7 @@ func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
 	}
 	if t.phase == ended {
 		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
-		n.p.cancelTenure(t, now)
+		n.client.cancelTenure(t, now)
 		return
 	}
 	t.mayRunLate = true // its end cancels it, if no renewal does before
@@ -310,63 +310,63 @@ func (k *Kind) withFormerIDs(args []string, suffix string) []string {
 }
 
 // Announces reports whether the turn is a term that is announced: the server must push.
-func (u *Turn) Announces() bool { return u.Local.Kind.Term != nil && u.Local.p.Queue }
+func (u *Turn) Announces() bool { return u.Name.Kind.Term != nil && u.Name.client.Queue }
 
 // announceEvery is how often a term is announced: a failover may lose the term key.
 const announceEvery = 5 * time.Minute
 
 // Elected announces a term, now and every announceEvery. It returns the first announcement, so
 // that a call can wait for it.
-func (p *Process) Elected(u *Turn, now clock.Instant) *Removal {
-	term := u.Local.Kind.Term
-	announced := u.Local.announce(u, now)
+func (c *Client) Elected(u *Turn, now clock.Instant) *Removal {
+	term := u.Name.Kind.Term
+	announced := u.Name.announce(u, now)
 	term.nextAnnouncement = clock.Timer{Fire: u.announceOnceMore}
-	p.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
+	c.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
 	return announced
 }
 
 func (u *Turn) announceOnceMore(now clock.Instant) {
-	p, term := u.Local.p, u.Local.Kind.Term
-	if !p.Closed && u.Ended.Load() == nil {
-		u.Local.announce(u, now)
-		p.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
+	c, term := u.Name.client, u.Name.Kind.Term
+	if !c.Closed && u.Ended.Load() == nil {
+		u.Name.announce(u, now)
+		c.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
 	}
 }
 
 // Resigned notifies observers that a term is over, unless a new leader has announced
 // its own.
-func (p *Process) Resigned(u *Turn, now clock.Instant) {
-	if term := u.Local.Kind.Term; term.nextAnnouncement.Fire != nil {
-		p.Schedule.Stop(&term.nextAnnouncement)
+func (c *Client) Resigned(u *Turn, now clock.Instant) {
+	if term := u.Name.Kind.Term; term.nextAnnouncement.Fire != nil {
+		c.Schedule.Stop(&term.nextAnnouncement)
 	}
-	if !p.Closed {
-		u.Local.announce(u, now)
+	if !c.Closed {
+		u.Name.announce(u, now)
 	}
 }
 
 // Proclaim changes the value of a term. It returns the call that stores the value in Redis, or how
 // the turn has ended. If the call fails, use AnnounceAgain.
-func (p *Process) Proclaim(u *Turn, value string) (driver.Call, *Ending) {
+func (c *Client) Proclaim(u *Turn, value string) (driver.Call, *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return driver.Call{}, e
 	}
-	term := u.Local.Kind.Term
+	term := u.Name.Kind.Term
 	term.proclaims++
 	term.proclaimed = value
-	return u.Local.announcement(u), nil
+	return u.Name.announcement(u), nil
 }
 
 // AnnounceAgain repeats a failed call of Proclaim in the background. It does nothing after the turn.
-func (p *Process) AnnounceAgain(u *Turn, now clock.Instant) {
-	if !p.Closed && u.Ended.Load() == nil {
-		u.Local.announce(u, now)
+func (c *Client) AnnounceAgain(u *Turn, now clock.Instant) {
+	if !c.Closed && u.Ended.Load() == nil {
+		u.Name.announce(u, now)
 	}
 }
 
 // announce starts a cleanup that announces the term. Observers that miss it notice
 // the change when they poll.
 func (n *Name) announce(u *Turn, now clock.Instant) *Removal {
-	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.TTL)}, now).removal
+	return n.client.startCleanup(&cleanup{call: n.announcement(u), name: n, until: now.Add(n.client.TTL)}, now).removal
 }
 
 func (n *Name) announcement(u *Turn) driver.Call {

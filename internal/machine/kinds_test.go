@@ -11,8 +11,8 @@ import (
 
 // A Semaphore, an RWMutex: docs/shared.md.
 func TestSharedKinds(t *testing.T) {
-	permits := func(p *Process) *Kind { return p.SharedKind(keyspace.Permits, 3, 10) }
-	writer := func(p *Process) *Kind { return p.SharedKind(keyspace.Writer, WholeCapacity, WholeCapacity) }
+	permits := func(c *Client) *Kind { return c.SharedKind(keyspace.Permits, 3, 10) }
+	writer := func(c *Client) *Kind { return c.SharedKind(keyspace.Writer, WholeCapacity, WholeCapacity) }
 	shrink := func(y *play) {
 		u := y.turn("a")
 		if waits, ended := y.p.Shrink(u, keyspace.Permits, 1, y.now); ended != nil || !waits {
@@ -219,7 +219,7 @@ func TestSharedKinds(t *testing.T) {
 
 // A kind with an owner and a ttl of its own.
 func TestDedicatedKinds(t *testing.T) {
-	own := func(p *Process) *Kind { return p.DedicatedKind("me", 6*time.Second) }
+	own := func(c *Client) *Kind { return c.DedicatedKind("me", 6*time.Second) }
 	perform(t, []scene{
 		{name: "each call has a tenure", kind: own, beats: []beat{
 			{enter("a"), "lock #1"},
@@ -238,13 +238,13 @@ func TestGroups(t *testing.T) {
 		return func(y *play) {
 			var names []string
 			var keys []*keyspace.Keys
-			var waiters []*Waiter
+			var waiters []*LocalWaiter
 			for _, name := range who {
 				k, err := keyspace.KeysOf(y.p.Prefix, name)
 				if err != nil {
 					y.t.Fatal(err)
 				}
-				w := &Waiter{Call: name}
+				w := &LocalWaiter{Call: name}
 				y.waiters[name] = w
 				names, keys, waiters = append(names, name), append(keys, k), append(waiters, w)
 			}
@@ -325,7 +325,7 @@ func TestGroups(t *testing.T) {
 
 // Elections: a candidate, its term and its announcements.
 func TestElections(t *testing.T) {
-	candidate := func(p *Process) *Kind { return p.CandidateKind("first") }
+	candidate := func(c *Client) *Kind { return c.CandidateKind("first") }
 	elected := func(y *play) { y.p.Elected(y.turn("a"), y.now) }
 	resigned := func(y *play) { y.p.Resigned(y.turn("a"), y.now) }
 	proclaim := func(value string) input {

@@ -9,9 +9,9 @@ import (
 
 // Rule 12: MinHold.
 func TestRuleMinHold(t *testing.T) {
-	short := Waiter{Call: "a", MinHold: 5 * time.Second}
-	long := Waiter{Call: "a", MinHold: 20 * time.Second}
-	next := Waiter{Call: "b", MinHold: 20 * time.Second}
+	short := LocalWaiter{Call: "a", MinHold: 5 * time.Second}
+	long := LocalWaiter{Call: "a", MinHold: 20 * time.Second}
+	next := LocalWaiter{Call: "b", MinHold: 20 * time.Second}
 	perform(t, []scene{
 		{name: "a grant lives long enough, and the name cools down", beats: []beat{
 			{enterAs(short), "lock #1"},
@@ -110,7 +110,7 @@ func TestRuleMinHold(t *testing.T) {
 			{enterAs(short), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{sleep(time.Second), ""},
-			{func(y *play) { y.p.cancelID(y.id("#1"), y.turn("a").Local, y.now) }, "cooldown #1 4000"},
+			{func(y *play) { y.p.cancelID(y.id("#1"), y.turn("a").Name, y.now) }, "cooldown #1 4000"},
 		}},
 		{name: "so does an id of a lease that was lost", beats: []beat{
 			{enterAs(short), "lock #1"},
@@ -135,9 +135,9 @@ func TestRuleMinHold(t *testing.T) {
 
 // Rule 13: MaxHold.
 func TestRuleMaxHold(t *testing.T) {
-	limited := Waiter{Call: "a", MaxHold: 3 * time.Second}
-	both := Waiter{Call: "a", MaxHold: 3 * time.Second, MinHold: 10 * time.Second}
-	patient := Waiter{Call: "a", MaxHold: 3 * time.Second, Grace: 9 * time.Second}
+	limited := LocalWaiter{Call: "a", MaxHold: 3 * time.Second}
+	both := LocalWaiter{Call: "a", MaxHold: 3 * time.Second, MinHold: 10 * time.Second}
+	patient := LocalWaiter{Call: "a", MaxHold: 3 * time.Second, Grace: 9 * time.Second}
 	perform(t, []scene{
 		{name: "a turn ends, and is unlocked when it is released", beats: []beat{
 			{enterAs(limited), "lock #1"},
@@ -201,7 +201,7 @@ func TestRuleMaxHold(t *testing.T) {
 			{wait(1999 * time.Millisecond), ""},
 			{wait(time.Millisecond), "unlock #1"},
 		}},
-		{name: "the end of a term is announced after its unlock", kind: func(p *Process) *Kind { return p.CandidateKind("first") }, beats: []beat{
+		{name: "the end of a term is announced after its unlock", kind: func(c *Client) *Kind { return c.CandidateKind("first") }, beats: []beat{
 			{enterAs(limited), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{wait(3 * time.Second), "listen; a ends: lost: max hold"},
@@ -213,8 +213,8 @@ func TestRuleMaxHold(t *testing.T) {
 
 // Rule 16: NoRenew.
 func TestRuleNoRenew(t *testing.T) {
-	fixed := func(p *Process) *Kind {
-		k := p.DedicatedKind("", p.TTL)
+	fixed := func(c *Client) *Kind {
+		k := c.DedicatedKind("", c.TTL)
 		k.NoRenew = true
 		return k
 	}

@@ -12,9 +12,9 @@ import (
 
 // A Client remembers a bounded number of ids, and each id for a bounded time.
 func TestIDsAreRememberedInBounds(t *testing.T) {
-	p, _ := newTestProcess(Settings{})
+	c, _ := newTestClient(Settings{})
 	now, n := clock.Instant(0), &Name{}
-	for what, of := range map[string]*memory.For[*Name]{"given up": &p.givenUpIDs, "past": &p.endedIDs, "exported": &p.exportedIDs} {
+	for what, of := range map[string]*memory.For[*Name]{"given up": &c.givenUpIDs, "past": &c.endedIDs, "exported": &c.exportedIDs} {
 		of.Add("first", n, now, time.Hour)
 		for i := range 1 << 16 {
 			of.Add(fmt.Sprint(i), n, now, time.Hour)
@@ -28,9 +28,9 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 // The remembered ids of a name share one local name while the name is in use. An unused name is
 // forgotten, and the number of names is bounded.
 func TestRememberedNamesAreForgotten(t *testing.T) {
-	p, _ := newTestProcess(Settings{})
+	c, _ := newTestClient(Settings{})
 	local := func(name string, at time.Duration) *Name {
-		return (&Name{p: p, Name: name, Kind: p.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
+		return (&Name{client: c, Text: name, Kind: c.SharedKind(keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := local("used", 0), local("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
@@ -44,7 +44,7 @@ func TestRememberedNamesAreForgotten(t *testing.T) {
 	for i := range 3 << 10 {
 		local(fmt.Sprint(i), 5*time.Minute)
 	}
-	if n := p.remembered.Len(); n > 2<<10 {
+	if n := c.remembered.Len(); n > 2<<10 {
 		t.Errorf("%d are remembered, want %d at most", n, 2<<10)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Name is one name in this process: the local waiters, in order, and the one tenure by which the
-// process asks for it, holds it or releases it.
+// Name is one name in this Client: the local waiters, in order, and the one tenure by which the
+// Client asks for it, holds it or releases it.
 type Name struct {
-	p         *Process
-	key       string // in Process.names: the name; for a dedicated or shared kind with a number
-	Name      string
+	client    *Client
+	key       string // in Client.names: the name; for a dedicated or shared kind with a number
+	Text      string
 	Kind      *Kind
 	Keys      *keyspace.Keys
 	shard     string // suffix of its sharded channels; empty outside a Cluster
@@ -25,7 +25,7 @@ type Name struct {
 	nextOnSub *Name // list of the names that share sub; unused outside a Cluster
 	prevOnSub *Name
 
-	waiters  localWaiters
+	waiters  localQueue
 	admitted int64   // waiters so far: numbers the next one
 	tenure   *Tenure // nil: the name is not asked for
 	turn     *Turn   // the present turn; nil: there is none
@@ -37,35 +37,35 @@ type Name struct {
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen             lastSeen      // the holder, as far as is known
 	notBatched       bool          // lock_batch answered "again" for it
-	listed           bool          // in Process.names, until it is forgotten
+	listed           bool          // in Client.names, until it is forgotten
 	orphan           orphan
 	Place            *ballot.Place // on a quorum: where it asks from
 	timer            clock.Timer
 }
 
-// Enter puts a waiter into the local queue of a name. own is nil for the kind of the process. A
+// Enter puts a waiter into the local queue of a name. own is nil for the kind of the Client. A
 // dedicated or shared kind has a local name for this waiter alone. Enter returns the lock in
 // flight for the name; nil: there is none.
 //
 // The error is wire.ErrClosed, a *BadName, or, if w.Try is set and the name is in use in this
-// process, a *Held.
-func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*Request, error) {
-	if p.Closed {
+// Client, a *Held.
+func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant) (*Request, error) {
+	if c.Closed {
 		return nil, wire.ErrClosed
 	}
 	key := name
 	if own != nil {
-		p.lastDedicated++
-		key += "\x00" + strconv.FormatInt(p.lastDedicated, 36) // no name has a control character
+		c.lastDedicated++
+		key += "\x00" + strconv.FormatInt(c.lastDedicated, 36) // no name has a control character
 	}
-	n := p.names[key]
+	n := c.names[key]
 	if n == nil {
-		k, err := keyspace.KeysOf(p.Prefix, name)
+		k, err := keyspace.KeysOf(c.Prefix, name)
 		if err != nil {
 			return nil, &BadName{name, err.Error()}
 		}
-		n = p.newName(key, name, k, cmp.Or(own, p.defaultKind))
-		n.askAt = p.Host.NotBefore(name)
+		n = c.newName(key, name, k, cmp.Or(own, c.defaultKind))
+		n.askAt = c.Host.NotBefore(name)
 	} else if w.Try && n.busy() {
 		return nil, n.Held(now)
 	}
@@ -81,54 +81,54 @@ func (p *Process) Enter(name string, own *Kind, w *Waiter, now clock.Instant) (*
 }
 
 // newName makes a local name.
-func (p *Process) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
-	n := &Name{p: p, key: key, Name: name, Kind: k, Keys: keys, sub: p.sub, listed: true}
+func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
+	n := &Name{client: c, key: key, Text: name, Kind: k, Keys: keys, sub: c.sub, listed: true}
 	if k.Shared() {
 		k.setKeys(keys)
 	}
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
 		if k.Shared() {
-			n.sub = p.sharedSubs.of(p, n.shard)
+			n.sub = c.sharedSubs.of(c, n.shard)
 		} else {
-			n.sub = &Subscriber{p: p, Channel: keyspace.PushChannel(p.ClientID, n.shard)}
+			n.sub = &Subscriber{client: c, Channel: keyspace.PushChannel(c.ClientID, n.shard)}
 		}
 		n.sub.add(n)
 	}
 	n.timer = clock.Timer{Fire: n.tick}
-	p.names[key] = n
+	c.names[key] = n
 	return n
 }
 
-// remembered returns the part of a local name that the cleanup of its ids needs. A process may
+// remembered returns the part of a local name that the cleanup of its ids needs. A Client may
 // remember more than 10,000 ids. In the shared kinds each id has a local name of its own, so the
 // remembered ids of one name share one.
 func (n *Name) remembered(now clock.Instant) *Name {
 	if !n.Kind.Shared() {
 		return n
 	}
-	return n.p.remembered.Of(n.Name, now, func() *Name {
+	return n.client.remembered.Of(n.Text, now, func() *Name {
 		k := &Kind{Owner: n.Kind.Owner, TTL: n.Kind.TTL, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
-		return &Name{p: n.p, Name: n.Name, Kind: k, Keys: n.Keys, shard: n.shard}
+		return &Name{client: n.client, Text: n.Text, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
 }
 
-// busy reports whether this process uses or wants the name, so that a TryLock need not ask Redis.
+// busy reports whether this Client uses or wants the name, so that a TryLock need not ask Redis.
 func (n *Name) busy() bool { return n.waiters.n > 0 || n.turn != nil }
 
 // Abandon removes a waiter whose call does not wait any longer. It returns the tenure that this call
 // left in Redis, for AwaitRemoval. It returns nil if there is none, or if Settings.Queue is false:
 // then the cleanup runs in the background.
-func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
+func (c *Client) Abandon(w *LocalWaiter, now clock.Instant) *Tenure {
 	if !w.listed {
 		return nil
 	}
-	n := w.Local
+	n := w.Name
 	t := n.tenure
 	n.waiters.remove(w)
 	n.step(now)
 	switch {
-	case !p.Queue || n.waiters.n > 0:
+	case !c.Queue || n.waiters.n > 0:
 	case t.phase == releasing && t.successor != nil: // its unlock queues the successor
 		return t.successor
 	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
@@ -138,18 +138,18 @@ func (p *Process) Abandon(w *Waiter, now clock.Instant) *Tenure {
 }
 
 // InUse reports whether there is any local name.
-func (p *Process) InUse() bool { return len(p.names) > 0 }
+func (c *Client) InUse() bool { return len(c.names) > 0 }
 
 // Each calls visit for each local name that has a turn or waiters; held is 0 or 1. A name that is
 // asked for as several kinds is visited once for each.
-func (p *Process) Each(visit func(name string, held, waiting int)) {
-	for _, n := range p.names {
+func (c *Client) Each(visit func(name string, held, waiting int)) {
+	for _, n := range c.names {
 		held := 0
 		if u := n.turn; u != nil && u.Ended.Load() == nil {
 			held = 1
 		}
 		if held+n.waiters.n > 0 {
-			visit(n.Name, held, n.waiters.n)
+			visit(n.Text, held, n.waiters.n)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (p *Process) Each(visit func(name string, held, waiting int)) {
 // step does what is due: it asks for the name, serves the next local waiter, or forgets the name.
 // Then it sets the timer.
 func (n *Name) step(now clock.Instant) {
-	if n.p.Closed {
+	if n.client.Closed {
 		return
 	}
 	t := n.tenure
@@ -166,7 +166,7 @@ func (n *Name) step(now clock.Instant) {
 		return
 	}
 	if t == nil {
-		t = n.p.newTenure(n)
+		t = n.client.newTenure(n)
 		n.tenure = t
 	}
 	switch t.phase {
@@ -183,12 +183,12 @@ func (n *Name) forget(now clock.Instant) {
 	if t := n.tenure; t != nil {
 		n.giveUp(t, now)
 	}
-	n.p.Schedule.Stop(&n.timer)
-	n.p.Schedule.Relax(now)
+	n.client.Schedule.Stop(&n.timer)
+	n.client.Schedule.Relax(now)
 	if n.listed {
 		n.listed = false
-		delete(n.p.names, n.key)
-		n.p.sharedSubs.remove(n)
+		delete(n.client.names, n.key)
+		n.client.sharedSubs.remove(n)
 	}
 }
 
@@ -196,38 +196,38 @@ func (n *Name) forget(now clock.Instant) {
 // each time that Redis shows it again.
 func (n *Name) giveUp(t *Tenure, now clock.Instant) {
 	mayBeInRedis := t.mayBeInRedis()
-	n.p.end(t, now)
+	n.client.end(t, now)
 	n.askAt = 0
 	if mayBeInRedis {
-		n.p.cancelTenure(t, now)
+		n.client.cancelTenure(t, now)
 	}
 }
 
-func (p *Process) newTenure(n *Name) *Tenure {
-	t := &Tenure{ID: keyspace.NewID(p.idPrefix, p.Random, n.Kind.idSuffix), local: n}
-	p.tenures[t.ID] = t
+func (c *Client) newTenure(n *Name) *Tenure {
+	t := &Tenure{ID: keyspace.NewID(c.idPrefix, c.Random, n.Kind.idSuffix), name: n}
+	c.tenures[t.ID] = t
 	return t
 }
 
 // end makes a tenure ended: from now on its id is only remembered.
-func (p *Process) end(t *Tenure, now clock.Instant) {
+func (c *Client) end(t *Tenure, now clock.Instant) {
 	if t.phase == ended {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		p.givenUpIDs.Add(t.ID, t.local.remembered(now), now, t.local.Kind.TTL+protocol.QueueTTL)
+		c.givenUpIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+protocol.QueueTTL)
 	} else {
-		p.endedIDs.Add(t.ID, t.local.remembered(now), now, t.local.Kind.TTL+time.Minute)
+		c.endedIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+time.Minute)
 	}
-	t.local.formerIDsEnded(now)
-	p.rememberMinHold(t, now)
-	delete(p.tenures, t.ID)
+	t.name.formerIDsEnded(now)
+	c.rememberMinHold(t, now)
+	delete(c.tenures, t.ID)
 	held := t.phase >= holding
 	t.setPhase(ended)
 	if held && t.mayRunLate { // an earlier lock may still run
-		p.cancelTenure(t, now)
+		c.cancelTenure(t, now)
 	}
-	if n := t.local; n.tenure == t {
+	if n := t.name; n.tenure == t {
 		n.tenure = nil
 	}
 }
@@ -268,13 +268,13 @@ func (n *Name) serve(now clock.Instant) {
 
 // lingering reports whether an idle tenure is to be kept.
 func (n *Name) lingering(now clock.Instant) bool {
-	if n.p.Linger <= 0 || !n.Kind.lingers {
+	if n.client.Linger <= 0 || !n.Kind.lingers {
 		return false
 	}
 	t := n.tenure
 	if t.lingerUntil == 0 {
 		t.toppedUp = false
-		t.lingerUntil = now.Add(n.p.Linger)
+		t.lingerUntil = now.Add(n.client.Linger)
 		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(t, now)
 	}
@@ -297,7 +297,7 @@ func (n *Name) topUp(now clock.Instant) {
 
 // giveTurn gives a local waiter a turn, with the next token and its limits. Grace is 2 s unless set. If
 // no token is left, it renews first.
-func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
+func (n *Name) giveTurn(w *LocalWaiter, now clock.Instant) {
 	t := n.tenure
 	token, ok := t.tokens.Take()
 	if !ok || t.turns > 0 && t.tokens.Wanted() > 0 {
@@ -310,7 +310,7 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	t.turns++
 	t.toppedUp = false
 	t.lingerUntil = 0
-	u := &Turn{Local: n, Tenure: t, Token: token, since: now, shares: 1}
+	u := &Turn{Name: n, Tenure: t, Token: token, since: now, shares: 1}
 	if w.MinHold > 0 {
 		t.minHold.require(now.Add(w.MinHold))
 	}
@@ -321,16 +321,16 @@ func (n *Name) giveTurn(w *Waiter, now clock.Instant) {
 	if n.Kind.NoRenew {
 		n.stopRenewing(t)
 	}
-	n.p.Host.ShowDetails()
-	if n.p.Events {
+	n.client.Host.ShowDetails()
+	if n.client.Events {
 		n.noteGranted(w, now)
 	}
-	n.p.Host.Deliver(w, Outcome{Turn: u})
+	n.client.Host.Deliver(w, Outcome{Turn: u})
 }
 
 // noteGranted is a function of its own, because an Event needs much of the stack.
-func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
-	n.p.Host.Note(Event{What: TurnGranted, Name: n.Name, Holder: n.Kind.Owner, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
+func (n *Name) noteGranted(w *LocalWaiter, now clock.Instant) {
+	n.client.Host.Note(Event{What: TurnGranted, Name: n.Text, Holder: n.Kind.Owner, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
 }
 
 // recalled notes that another client waits. The present local waiters still get turns,
@@ -338,13 +338,13 @@ func (n *Name) noteGranted(w *Waiter, now clock.Instant) {
 func (n *Name) recalled(t *Tenure) {
 	if t.servesUpTo == 0 && !n.Kind.oneTurn {
 		t.servesUpTo = max(1, n.admitted)
-		n.p.Host.Note(Event{What: NameRecalled, Name: n.Name})
+		n.client.Host.Note(Event{What: NameRecalled, Name: n.Text})
 	}
 }
 
 // tooSlow rejects the local waiters and ends the tenure, because grants are over when they arrive.
 func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
-	err := &TooSlow{Name: n.Name, TTL: n.Kind.TTL, RoundTrip: roundTrip}
+	err := &TooSlow{Name: n.Text, TTL: n.Kind.TTL, RoundTrip: roundTrip}
 	n.reject(err)
 	if n.tenure.phase == holding {
 		n.sendRelease(now)
@@ -357,13 +357,13 @@ func (n *Name) tooSlow(now clock.Instant, roundTrip time.Duration) {
 func (n *Name) reject(err error) {
 	for w := n.waiters.first; w != nil; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.p.Host.Deliver(w, Outcome{Err: err})
+		n.client.Host.Deliver(w, Outcome{Err: err})
 	}
 }
 
 // tick is the timer of the local name.
 func (n *Name) tick(now clock.Instant) {
-	if n.p.Closed {
+	if n.client.Closed {
 		return
 	}
 	t := n.tenure
@@ -375,7 +375,7 @@ func (n *Name) tick(now clock.Instant) {
 		if r := t.asking; r != nil && now >= r.Sent.Add(r.Attempt) {
 			t.asking = nil
 			n.failed(wire.ErrNoAnswer, r.Sent, now)
-		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
+		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.client.Patience()) {
 			n.failed(n.lastErr, now, now)
 		}
 		if n.tenure == t && t.phase == queued && t.asking == nil && now >= n.askAt && n.waiters.n > 0 {
@@ -413,7 +413,7 @@ func (n *Name) arm(now clock.Instant) {
 			at(n.askAt)
 		}
 		if n.failingSince > 0 {
-			at(n.failingSince.Add(n.p.Patience()))
+			at(n.failingSince.Add(n.client.Patience()))
 		}
 	case holding:
 		at(t.Ends())
@@ -431,7 +431,7 @@ func (n *Name) arm(now clock.Instant) {
 			at(t.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {
-			at(n.failingSince.Add(n.p.Patience()))
+			at(n.failingSince.Add(n.client.Patience()))
 		}
 		if t.unlocking != nil {
 			at(t.unlocking.Sent.Add(t.unlocking.Attempt))
@@ -440,8 +440,8 @@ func (n *Name) arm(now clock.Instant) {
 		}
 	}
 	if when == clock.Never {
-		n.p.Schedule.Stop(&n.timer)
+		n.client.Schedule.Stop(&n.timer)
 		return
 	}
-	n.p.Schedule.Set(&n.timer, max(when, now), now)
+	n.client.Schedule.Set(&n.timer, max(when, now), now)
 }

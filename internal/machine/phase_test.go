@@ -146,7 +146,7 @@ func TestPhaseTable(t *testing.T) {
 // phase is that of the first tenure.
 func (y *play) phase() string {
 	t := y.tenure
-	if t.phase == holding && t.local.turn == nil {
+	if t.phase == holding && t.name.turn == nil {
 		return "idle"
 	}
 	return [...]string{"asked", "queued", "holding", "releasing", "unreleased", "ended"}[t.phase]

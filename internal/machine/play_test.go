@@ -15,18 +15,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// A play gives a process one input after the other, on a clock that the test moves. Its tables
+// A play gives a Client one input after the other, on a clock that the test moves. Its tables
 // have the calls of the host after each input, in words. Ids are numbered as they appear. Waiters
 // and their turns have the names that the test gives them.
 type play struct {
 	t       *testing.T
-	p       *Process
+	p       *Client
 	h       *recorder
 	now     clock.Instant
-	kind    *Kind // of the waiters that enter; nil: that of the process
+	kind    *Kind // of the waiters that enter; nil: that of the Client
 	attempt int   // of the subscription
 	ids     []string
-	waiters map[string]*Waiter
+	waiters map[string]*LocalWaiter
 	local   *Name                      // the newest that a caller waits for
 	tenure  *Tenure                    // the first, where a test follows it
 	all     []*Request                 // sent so far
@@ -35,7 +35,7 @@ type play struct {
 	calls   []string                   // since the last input
 }
 
-// An input is an event for the process.
+// An input is an event for the Client.
 type input func(y *play)
 
 // A beat is an input and the calls of the host after it, separated by "; ".
@@ -44,17 +44,17 @@ type beat struct {
 	out string
 }
 
-// A scene is a process and its inputs, with the calls of the host after each.
+// A scene is a Client and its inputs, with the calls of the host after each.
 type scene struct {
 	name     string
 	settings Settings
 	quorum   bool // the server keeps no queue
-	kind     func(p *Process) *Kind
+	kind     func(c *Client) *Kind
 	given    []beat // before beats, for what many scenes begin with
 	beats    []beat
 }
 
-// aHolds: caller a has the name. The process has no subscription.
+// aHolds: caller a has the name. The Client has no subscription.
 var aHolds = []beat{
 	{enter("a"), "lock #1"},
 	{answer("lock", granted(1, 8)), "a gets 1"},
@@ -67,7 +67,7 @@ var aHoldsSubscribed = []beat{
 	{answer("lock", granted(1, 8)), "a gets 1"},
 }
 
-// aWaits: caller a waits, and the process is in the queue. The subscription is confirmed.
+// aWaits: caller a waits, and the Client is in the queue. The subscription is confirmed.
 var aWaits = []beat{
 	{confirmed, ""},
 	{enter("a"), "lock #1 wait 0"},
@@ -99,19 +99,19 @@ func perform(t *testing.T, scenes []scene) {
 }
 
 func newPlay(t *testing.T, s Settings) *play {
-	p, h := newTestProcess(s)
-	return playOf(t, p, h)
+	c, h := newTestClient(s)
+	return playOf(t, c, h)
 }
 
-// newQuorumPlay is one of a process without a queue.
+// newQuorumPlay is one of a Client without a queue.
 func newQuorumPlay(t *testing.T, s Settings) *play {
-	p, h := newQuorumProcess(s)
-	return playOf(t, p, h)
+	c, h := newQuorumClient(s)
+	return playOf(t, c, h)
 }
 
-func playOf(t *testing.T, p *Process, h *recorder) *play {
-	y := &play{t: t, p: p, h: h, now: clock.Instant(time.Hour), waiters: map[string]*Waiter{}, bounds: map[*Request]time.Duration{}}
-	p.Host = listener{h, y}
+func playOf(t *testing.T, c *Client, h *recorder) *play {
+	y := &play{t: t, p: c, h: h, now: clock.Instant(time.Hour), waiters: map[string]*LocalWaiter{}, bounds: map[*Request]time.Duration{}}
+	c.Host = listener{h, y}
 	return y
 }
 
@@ -203,7 +203,7 @@ func (l listener) Send(r *Request) {
 	l.y.say("%s", l.y.words(r.Call))
 }
 
-func (l listener) Deliver(w *Waiter, o Outcome) {
+func (l listener) Deliver(w *LocalWaiter, o Outcome) {
 	l.recorder.Deliver(w, o)
 	if o.Turn != nil {
 		l.y.say("%v gets %d", w.Call, o.Turn.Token)
@@ -261,25 +261,25 @@ func inWords(err error) string {
 
 // enter adds a waiter with that label. If the label begins with "try", it does not wait for a holder.
 func enter(caller string) input {
-	return func(y *play) { y.enter(&Waiter{Call: caller, Try: strings.HasPrefix(caller, "try")}) }
+	return func(y *play) { y.enter(&LocalWaiter{Call: caller, Try: strings.HasPrefix(caller, "try")}) }
 }
 
 // enterAs makes a caller wait that asks for more.
-func enterAs(w Waiter) input { return func(y *play) { y.enter(&w) } }
+func enterAs(w LocalWaiter) input { return func(y *play) { y.enter(&w) } }
 
 // enterAt makes a caller wait for another name than "n".
 func enterAt(name, caller string) input {
-	return func(y *play) { y.enterName(name, &Waiter{Call: caller}) }
+	return func(y *play) { y.enterName(name, &LocalWaiter{Call: caller}) }
 }
 
-func (y *play) enter(w *Waiter) { y.enterName("n", w) }
+func (y *play) enter(w *LocalWaiter) { y.enterName("n", w) }
 
-func (y *play) enterName(name string, w *Waiter) {
+func (y *play) enterName(name string, w *LocalWaiter) {
 	y.waiters[w.Call.(string)] = w
 	if _, err := y.p.Enter(name, y.kind, w, y.now); err != nil {
 		y.say("%v: %s", w.Call, inWords(err))
 	}
-	y.local = w.Local
+	y.local = w.Name
 }
 
 // sub is the subscription: in a Cluster that of the newest name.
@@ -298,7 +298,7 @@ func both(one, other input) input {
 	}
 }
 
-// leaveAlone makes the process wait so long before it asks for a name: another Client waits for it.
+// leaveAlone makes the Client wait so long before it asks for a name: another Client waits for it.
 func leaveAlone(d time.Duration) input {
 	return func(y *play) { y.h.notBefore = y.now.Add(d) }
 }
@@ -365,7 +365,7 @@ func share(caller string, minHold time.Duration) input {
 // warned says how many warnings there were so far.
 func warned(y *play) { y.say("%d warnings", len(y.h.warnings)) }
 
-// shutDown closes the process.
+// shutDown closes the Client.
 func shutDown(y *play) {
 	y.p.Closed = true
 	calls, repeats := y.p.ShutDown(y.now)
@@ -448,7 +448,7 @@ func wait(d time.Duration) input {
 	}
 }
 
-// sleep is wait for a process that is frozen meanwhile.
+// sleep is wait for a Client that is frozen meanwhile.
 func sleep(d time.Duration) input {
 	return func(y *play) {
 		y.now = y.now.Add(d)

@@ -26,11 +26,11 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{time.Hour, false, 100},
 		{15 * time.Second, true, 130},
 	} {
-		p, _ := newTestProcess(Settings{TTL: way.ttl})
-		local := &Name{p: p, Kind: p.defaultKind, sub: &Subscriber{p: p, Confirmed: true}}
-		holder := keyspace.NewID(p.idPrefix, p.Random, local.Kind.idSuffix)
+		c, _ := newTestClient(Settings{TTL: way.ttl})
+		local := &Name{client: c, Kind: c.defaultKind, sub: &Subscriber{client: c, Confirmed: true}}
+		holder := keyspace.NewID(c.idPrefix, c.Random, local.Kind.idSuffix)
 		if way.shared {
-			local.Kind = p.SharedKind(keyspace.Reader, 1, WholeCapacity)
+			local.Kind = c.SharedKind(keyspace.Reader, 1, WholeCapacity)
 		}
 		var rate float64
 		for k := range int64(n) {
@@ -59,8 +59,8 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
-	p, _ := newTestProcess(Settings{})
-	n := &Name{p: p, sub: &Subscriber{p: p}}
+	c, _ := newTestClient(Settings{})
+	n := &Name{client: c, sub: &Subscriber{client: c}}
 	var rate float64
 	for k := range int64(10_000) {
 		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {

@@ -10,7 +10,7 @@ import (
 // recorder is a host that keeps what it was asked to do.
 type recorder struct {
 	sent      []*Request
-	outcomes  map[*Waiter]Outcome
+	outcomes  map[*LocalWaiter]Outcome
 	answers   map[any]error
 	dones     map[any]bool
 	ends      map[*Turn]bool
@@ -21,14 +21,14 @@ type recorder struct {
 	notBefore clock.Instant
 }
 
-// newTestProcess is a process with a recorder. It has a queue, and chance that repeats itself.
-func newTestProcess(s Settings) (*Process, *recorder) {
+// newTestClient is a Client with a recorder. It has a queue, and chance that repeats itself.
+func newTestClient(s Settings) (*Client, *recorder) {
 	s.Queue = true
-	return newQuorumProcess(s)
+	return newQuorumClient(s)
 }
 
-// newQuorumProcess is one without a queue.
-func newQuorumProcess(s Settings) (*Process, *recorder) {
+// newQuorumClient is one without a queue.
+func newQuorumClient(s Settings) (*Client, *recorder) {
 	if s.TTL == 0 {
 		s.TTL = 15 * time.Second
 	}
@@ -40,20 +40,20 @@ func newQuorumProcess(s Settings) (*Process, *recorder) {
 		s.SendsOnce = func() bool { return false }
 	}
 	h := &recorder{
-		outcomes: map[*Waiter]Outcome{}, answers: map[any]error{}, dones: map[any]bool{},
+		outcomes: map[*LocalWaiter]Outcome{}, answers: map[any]error{}, dones: map[any]bool{},
 		ends: map[*Turn]bool{}, listening: map[*Subscriber]bool{},
 	}
 	return New(s, h, rand.New(rand.NewPCG(1, 2)).Uint64), h
 }
 
-func (h *recorder) Send(r *Request)                { h.sent = append(h.sent, r) }
-func (h *recorder) NotBefore(string) clock.Instant { return h.notBefore }
-func (h *recorder) Deliver(w *Waiter, o Outcome)   { h.outcomes[w] = o }
-func (h *recorder) Answer(about any, err error)    { h.answers[about] = err }
-func (h *recorder) Done(what any)                  { h.dones[what] = true }
-func (h *recorder) Ended(u *Turn)                  { h.ends[u] = true }
-func (h *recorder) Note(e Event)                   { h.events = append(h.events, e) }
-func (h *recorder) Warn(message string, _ ...any)  { h.warnings = append(h.warnings, message) }
-func (h *recorder) Listen(s *Subscriber, _ bool)   { h.listening[s] = true }
-func (h *recorder) Unlisten(s *Subscriber)         { delete(h.listening, s) }
-func (h *recorder) ShowDetails()                   { h.details++ }
+func (h *recorder) Send(r *Request)                   { h.sent = append(h.sent, r) }
+func (h *recorder) NotBefore(string) clock.Instant    { return h.notBefore }
+func (h *recorder) Deliver(w *LocalWaiter, o Outcome) { h.outcomes[w] = o }
+func (h *recorder) Answer(about any, err error)       { h.answers[about] = err }
+func (h *recorder) Done(what any)                     { h.dones[what] = true }
+func (h *recorder) Ended(u *Turn)                     { h.ends[u] = true }
+func (h *recorder) Note(e Event)                      { h.events = append(h.events, e) }
+func (h *recorder) Warn(message string, _ ...any)     { h.warnings = append(h.warnings, message) }
+func (h *recorder) Listen(s *Subscriber, _ bool)      { h.listening[s] = true }
+func (h *recorder) Unlisten(s *Subscriber)            { delete(h.listening, s) }
+func (h *recorder) ShowDetails()                      { h.details++ }

@@ -20,8 +20,8 @@ type ReleaseResult struct {
 
 // Release gives one share of a turn back. After the last one the next local waiter gets a turn,
 // or the name lingers, or it is released in Redis.
-func (p *Process) Release(u *Turn, now clock.Instant) ReleaseResult {
-	n, t := u.Local, u.Tenure
+func (c *Client) Release(u *Turn, now clock.Instant) ReleaseResult {
+	n, t := u.Name, u.Tenure
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
 		if t.phase == unreleased && u.shares == 0 {
@@ -54,8 +54,8 @@ func (n *Name) released(err error, now clock.Instant) {
 	successor := t.successor
 	t.finishRelease(err)
 	n.askAt, n.failingSince = 0, 0
-	n.p.end(t, now)
-	n.p.removalProgress(t.ID)
+	n.client.end(t, now)
+	n.client.removalProgress(t.ID)
 	n.tenure = successor
 }
 
@@ -63,16 +63,16 @@ func (n *Name) released(err error, now clock.Instant) {
 func (t *Tenure) finishRelease(err error) {
 	if u := t.awaitedTurn; u != nil {
 		t.awaitedTurn = nil
-		t.local.p.Host.Answer(u, err)
+		t.name.client.Host.Answer(u, err)
 	}
 }
 
 func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.Local, r.Tenure
+	n, t := r.Name, r.Tenure
 	if n.tenure != t || t.phase != releasing {
 		return // it was too late
 	}
-	if t.unlocking != r && (n.p.Queue || a.Word != "released") {
+	if t.unlocking != r && (n.client.Queue || a.Word != "released") {
 		return // the answer to an earlier unlock; on a quorum a majority may confirm that one later
 	}
 	t.unlocking = nil
@@ -80,7 +80,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
-			t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, err))
+			t.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, err))
 		}
 		n.retryLater(err, r.Sent, now)
 		n.arm(now)
@@ -97,12 +97,12 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	// or the lock key may have expired before the script ran.
 	t.minHold.until = 0 // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
-	n.askAt = n.p.Host.NotBefore(n.Name)
+	n.askAt = n.client.Host.NotBefore(n.Text)
 	if a.Word == "dropped" { // only the lock key is deleted: the next waiter must get the name
-		n.p.handOverAfterSplit(t.ID, n, now)
+		n.client.handOverAfterSplit(t.ID, n, now)
 	}
 	if a.Word == "not held" && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
-		n.p.handOverAfterSplit(t.ID, n, now)
+		n.client.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
 	case successor == nil:
@@ -117,13 +117,13 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033-a-store-that-sends-once.md.
 func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
-	if a.Word != "not held" || t.unlocks > 1 || !n.p.SendsOnce() || now >= t.Ends() {
+	if a.Word != "not held" || t.unlocks > 1 || !n.client.SendsOnce() || now >= t.Ends() {
 		return nil
 	}
 	if a.Holder != "" {
-		return &Lost{Name: n.Name, Cause: taken}
+		return &Lost{Name: n.Text, Cause: taken}
 	}
-	return &Lost{Name: n.Name, Cause: gone}
+	return &Lost{Name: n.Text, Cause: gone}
 }
 
 // tickReleasing repeats an unlock that has no answer, until the lock key has certainly
@@ -135,14 +135,14 @@ func (n *Name) tickReleasing(now clock.Instant) {
 		n.retryLater(wire.ErrNoAnswer, r.Sent, now)
 	}
 	if t.awaitedTurn != nil && now >= t.releaseDeadline {
-		t.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
+		t.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
-	if n.failingSince > 0 && now >= n.failingSince.Add(n.p.Patience()) {
-		n.reject(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr))
+	if n.failingSince > 0 && now >= n.failingSince.Add(n.client.Patience()) {
+		n.reject(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr))
 	}
 	switch {
 	case now >= t.goneBy():
-		n.released(wire.Failure(n.Name, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
+		n.released(wire.Failure(n.Text, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
 	case t.unlocking == nil && now >= n.askAt:
 		n.sendUnlock(now)
 	}
@@ -153,11 +153,11 @@ func (n *Name) tickReleasing(now clock.Instant) {
 func (n *Name) sendRelease(now clock.Instant) {
 	t := n.tenure
 	t.setPhase(releasing)
-	if n.waiters.anyBlocking() && n.sub.Confirmed && n.p.Queue {
-		t.successor = n.p.newTenure(n)
+	if n.waiters.anyBlocking() && n.sub.Confirmed && n.client.Queue {
+		t.successor = n.client.newTenure(n)
 		t.successor.firstSent, t.successor.sentWait = now, true
 	}
-	t.releaseDeadline = now.Add(n.p.PatienceToRelease())
+	t.releaseDeadline = now.Add(n.client.PatienceToRelease())
 	n.sendUnlock(now)
 }
 
@@ -169,7 +169,7 @@ func (n *Name) sendUnlock(now clock.Instant) {
 	}
 	s, args := n.endScript(t.ID, id, t.minHold.until, now)
 	t.unlocks++
-	t.unlocking = n.p.sendScript(s, n, t, now, args, (*Request).unlockAnswered)
+	t.unlocking = n.client.sendScript(s, n, t, now, args, (*Request).unlockAnswered)
 	n.askAt = 0
 }
 
@@ -190,9 +190,9 @@ func (n *Name) unlockArgs(id, successor string) []string {
 // cleanup is a script that only removes state that the client no longer owns. It is
 // repeated until Redis answers, or until the keys have expired by themselves.
 type cleanup struct {
-	p           *Process
+	client      *Client
 	call        driver.Call
-	local       *Name
+	name        *Name
 	until       clock.Instant
 	coolUntil   clock.Instant // until when the name cools down; 0: it does not
 	wait        time.Duration // before the next try
@@ -205,12 +205,12 @@ type cleanup struct {
 }
 
 // startCleanup starts a script that ends an id, the first of its arguments, or announces a term.
-func (p *Process) startCleanup(c *cleanup, now clock.Instant) *cleanup {
-	c.p, c.wait, c.removal = p, 10*time.Millisecond, &Removal{}
-	c.timer = clock.Timer{Fire: c.send}
-	p.cleanups[c] = struct{}{}
-	c.send(now)
-	return c
+func (c *Client) startCleanup(undo *cleanup, now clock.Instant) *cleanup {
+	undo.client, undo.wait, undo.removal = c, 10*time.Millisecond, &Removal{}
+	undo.timer = clock.Timer{Fire: undo.send}
+	c.cleanups[undo] = struct{}{}
+	undo.send(now)
+	return undo
 }
 
 // Removal is a cleanup that a call may wait for.
@@ -220,19 +220,19 @@ type Removal struct {
 }
 
 func (c *cleanup) send(now clock.Instant) {
-	if c.p.Closed {
+	if c.client.Closed {
 		return
 	}
-	c.p.Schedule.Stop(&c.timer)
+	c.client.Schedule.Stop(&c.timer)
 	c.updateCooldown(now)
-	c.asking = c.p.sendScript(c.call.Script, c.local, nil, now, c.call.Args, c.handleAnswer)
+	c.asking = c.client.sendScript(c.call.Script, c.name, nil, now, c.call.Args, c.handleAnswer)
 	c.asking.Call.Keys, c.asking.NoFallback = c.call.Keys, c.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
 func (c *cleanup) updateCooldown(now clock.Instant) {
 	if c.coolUntil > 0 {
-		c.call.Script, c.call.Args = c.local.endScript(c.call.Args[0], "", c.coolUntil, now)
+		c.call.Script, c.call.Args = c.name.endScript(c.call.Args[0], "", c.coolUntil, now)
 	}
 }
 
@@ -245,73 +245,73 @@ func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 		return
 	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < c.until:
 		c.lockKeyOnly = c.lockKeyOnly || err == nil
-		c.wait = clock.Backoff(c.wait, len(c.p.cleanups))
-		c.p.Schedule.Set(&c.timer, now.Add(c.wait/2+c.p.Jitter(c.wait)), now)
+		c.wait = clock.Backoff(c.wait, len(c.client.cleanups))
+		c.client.Schedule.Set(&c.timer, now.Add(c.wait/2+c.client.Jitter(c.wait)), now)
 		return
 	case err == nil && c.repeatAfter > 0:
 		c.answered = true
-		c.p.removalProgress(c.call.Args[0])
-		c.p.Schedule.Set(&c.timer, now.Add(c.repeatAfter+time.Duration(len(c.p.cleanups))*2*time.Millisecond), now)
+		c.client.removalProgress(c.call.Args[0])
+		c.client.Schedule.Set(&c.timer, now.Add(c.repeatAfter+time.Duration(len(c.client.cleanups))*2*time.Millisecond), now)
 		if c.repeatAfter *= 2; c.repeatAfter > longestRepeat {
 			c.repeatAfter = 0
 		}
 		return
 	case err != nil:
-		c.p.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", c.local.Name, "script", c.call.Script.Name, "error", err)
+		c.client.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", c.name.Text, "script", c.call.Script.Name, "error", err)
 	}
 	c.end(now)
 }
 
-// end removes a cleanup from Process.cleanups, done or not.
+// end removes a cleanup from Client.cleanups, done or not.
 func (c *cleanup) end(now clock.Instant) {
-	delete(c.p.cleanups, c)
+	delete(c.client.cleanups, c)
 	c.asking = nil
-	c.p.Schedule.Stop(&c.timer)
-	c.p.cancels.Remove(c.call.Args[0], c)
+	c.client.Schedule.Stop(&c.timer)
+	c.client.cancels.Remove(c.call.Args[0], c)
 	c.removal.Ended = true
-	c.p.Host.Done(c.removal)
+	c.client.Host.Done(c.removal)
 	if u := c.removal.of; u != nil {
-		u.Local.announce(u, now)
+		u.Name.announce(u, now)
 	}
-	c.p.removalProgress(c.call.Args[0])
+	c.client.removalProgress(c.call.Args[0])
 }
 
 // cancelTenure cancels the id of a tenure that was given up, or has ended. If a lock of it had no
 // answer in time, the cancel is repeated even after its answer: TCP may still deliver that lock,
 // on a connection that the client library has long closed, so that its answer never comes.
-func (p *Process) cancelTenure(t *Tenure, now clock.Instant) {
-	if c := p.cancelID(t.local.lockID(t), t.local, now); t.mayRunLate {
-		c.repeatAfter = time.Second
+func (c *Client) cancelTenure(t *Tenure, now clock.Instant) {
+	if undo := c.cancelID(t.name.lockID(t), t.name, now); t.mayRunLate {
+		undo.repeatAfter = time.Second
 	}
 }
 
 // cancelID ends an id of ours that we neither hold nor wait for.
-func (p *Process) cancelID(id string, n *Name, now clock.Instant) *cleanup {
-	if t := p.tenures[id]; t != nil {
+func (c *Client) cancelID(id string, n *Name, now clock.Instant) *cleanup {
+	if t := c.tenures[id]; t != nil {
 		t.unlocks++ // the cancel may release the name, and unlock then finds it gone
 	}
-	if minHold := p.minHoldEnd(id); minHold > now {
-		return p.coolDown(id, n, now, minHold)
+	if minHold := c.minHoldEnd(id); minHold > now {
+		return c.coolDown(id, n, now, minHold)
 	}
-	if c := p.cancels.Of(id); c != nil { // a lock may have run after it
-		c.until, c.answered = now.Add(protocol.QueueTTL), false
-		c.send(now)
-		return c
+	if undo := c.cancels.Of(id); undo != nil { // a lock may have run after it
+		undo.until, undo.answered = now.Add(protocol.QueueTTL), false
+		undo.send(now)
+		return undo
 	}
-	c := p.startCleanup(&cleanup{
-		call: n.callFor(script.Cancel, []string{id, n.shard}), local: n, until: now.Add(protocol.QueueTTL),
+	undo := c.startCleanup(&cleanup{
+		call: n.callFor(script.Cancel, []string{id, n.shard}), name: n, until: now.Add(protocol.QueueTTL),
 	}, now)
-	if oldest, full := p.cancels.Add(id, c); full {
+	if oldest, full := c.cancels.Add(id, undo); full {
 		oldest.end(now)
 	}
-	return c
+	return undo
 }
 
 // handOverAfterSplit gives the name to the next waiter after an unlock that only deleted the lock
 // key.
-func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
-	p.startCleanup(&cleanup{
-		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
+func (c *Client) handOverAfterSplit(id string, n *Name, now clock.Instant) {
+	c.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), name: n,
 		until: now.Add(n.Kind.TTL), lockKeyOnly: true,
 	}, now)
 }
@@ -319,37 +319,37 @@ func (p *Process) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 // startRemoval releases an ended tenure in Redis, in the background.
 func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
 	if t.inMinHold(now) {
-		return n.p.coolDown(t.ID, n, now, t.minHold.until).removal
+		return n.client.coolDown(t.ID, n, now, t.minHold.until).removal
 	}
-	return n.p.startCleanup(&cleanup{
-		call: n.callFor(script.Unlock, n.unlockArgs(t.ID, "")), local: n, until: t.goneBy(),
+	return n.client.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(t.ID, "")), name: n, until: t.goneBy(),
 	}, now).removal
 }
 
 // coolDown starts the cool-down of a name that an id still holds.
-func (p *Process) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
-	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.Kind.TTL)}, now)
+func (c *Client) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
+	return c.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, name: n, coolUntil: until, until: until.Add(n.Kind.TTL)}, now)
 }
 
 // minHoldEnd returns when the MinHold of an id is over; 0: it has none, or the cool-down has
 // begun.
-func (p *Process) minHoldEnd(id string) clock.Instant {
-	if t := p.tenures[id]; t != nil {
+func (c *Client) minHoldEnd(id string) clock.Instant {
+	if t := c.tenures[id]; t != nil {
 		return t.minHold.until
 	}
-	return p.minHolds[id]
+	return c.minHolds[id]
 }
 
 // rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
 // name away.
-func (p *Process) rememberMinHold(t *Tenure, now clock.Instant) {
+func (c *Client) rememberMinHold(t *Tenure, now clock.Instant) {
 	if t.inMinHold(now) {
-		p.minHolds[t.ID] = t.minHold.until
-		p.Later(t.minHold.until, now, t.minHoldOver)
+		c.minHolds[t.ID] = t.minHold.until
+		c.Later(t.minHold.until, now, t.minHoldOver)
 	}
 }
 
-func (t *Tenure) minHoldOver(clock.Instant) { delete(t.local.p.minHolds, t.ID) }
+func (t *Tenure) minHoldOver(clock.Instant) { delete(t.name.client.minHolds, t.ID) }
 
 // endScript returns the script that ends a tenure in Redis, with its arguments. Before MinHold is
 // over it is cooldown, whose duration is computed again for each try.
@@ -362,21 +362,21 @@ func (n *Name) endScript(id, successor string, coolUntil, now clock.Instant) (*d
 
 // ShutDown ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
 // clean up in Redis. repeats are cancels that were answered, and should run once more.
-func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
-	for _, n := range p.names {
+func (c *Client) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
+	for _, n := range c.names {
 		calls = append(calls, n.endAll(now)...)
 	}
-	for _, t := range p.tenures {
+	for _, t := range c.tenures {
 		if t.phase == unreleased { // its lease was not released yet
-			calls = append(calls, p.endCall(t.ID, t.local, script.Unlock, now))
+			calls = append(calls, c.endCall(t.ID, t.name, script.Unlock, now))
 		}
 	}
-	for c := range p.cleanups {
-		c.updateCooldown(now)
-		if c.answered {
-			repeats = append(repeats, c.call)
+	for undo := range c.cleanups {
+		undo.updateCooldown(now)
+		if undo.answered {
+			repeats = append(repeats, undo.call)
 		} else { // its answer may not come in time
-			calls = append(calls, c.call)
+			calls = append(calls, undo.call)
 		}
 	}
 	return calls, repeats
@@ -387,18 +387,18 @@ func (p *Process) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
-		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: closed}, now)
+		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: closed}, now)
 	}
-	n.tenure.finishRelease(wire.Failure(n.Name, wire.ErrUnknown, wire.ErrClosed))
+	n.tenure.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, wire.ErrClosed))
 	for _, t := range []*Tenure{n.tenure, n.tenure.successor} {
 		if t == nil {
 			continue
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.p.endCall(t.ID, n, script.Unlock, now))
+			calls = append(calls, n.client.endCall(t.ID, n, script.Unlock, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.p.endCall(t.ID, n, script.Cancel, now))
+			calls = append(calls, n.client.endCall(t.ID, n, script.Cancel, now))
 		}
 	}
 	if u := n.turn; u != nil && u.Announces() {
@@ -408,8 +408,8 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 }
 
 // endCall returns the call by which Close ends an id: s, or cooldown if the name must cool down.
-func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
-	until := p.minHoldEnd(id)
+func (c *Client) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
+	until := c.minHoldEnd(id)
 	if until == 0 && s == script.Cancel {
 		return local.callFor(s, []string{id, local.shard})
 	}
@@ -417,39 +417,39 @@ func (p *Process) endCall(id string, local *Name, s *driver.Script, now clock.In
 	return local.callFor(s, args)
 }
 
-// cancelStaleID ends an id that Redis still stores although this process has given it up.
-// It ends only ids that this process remembers: a cloned machine has our client id and
+// cancelStaleID ends an id that Redis still stores although this Client has given it up.
+// It ends only ids that this Client remembers: a cloned machine has our client id and
 // leases of its own.
-func (p *Process) cancelStaleID(id string, now clock.Instant) {
-	if t := p.byFormerID[id]; t != nil {
-		t.local.formerIDSeen(t, now)
-	} else if n := cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id)); n != nil {
-		p.cancelID(id, n, now)
+func (c *Client) cancelStaleID(id string, now clock.Instant) {
+	if t := c.byFormerID[id]; t != nil {
+		t.name.formerIDSeen(t, now)
+	} else if n := cmp.Or(c.givenUpIDs.Of(id), c.endedIDs.Of(id)); n != nil {
+		c.cancelID(id, n, now)
 	}
 }
 
-// AwaitRemoval makes the process call Host.Done with t when Redis stores nothing more of its id. t was
+// AwaitRemoval makes the Client call Host.Done with t when Redis stores nothing more of its id. t was
 // given up, see Abandon.
-func (p *Process) AwaitRemoval(t *Tenure) {
-	p.awaitedIDs[t.ID] = t
-	p.removalProgress(t.ID)
+func (c *Client) AwaitRemoval(t *Tenure) {
+	c.awaitedIDs[t.ID] = t
+	c.removalProgress(t.ID)
 }
 
 // ForgetRemoval undoes AwaitRemoval: no call waits for it any more.
-func (p *Process) ForgetRemoval(t *Tenure) { delete(p.awaitedIDs, t.ID) }
+func (c *Client) ForgetRemoval(t *Tenure) { delete(c.awaitedIDs, t.ID) }
 
 // removalProgress calls Host.Done for a tenure in awaitedIDs, when all its locks and its cancel
 // have been answered. It is called after each of these answers.
-func (p *Process) removalProgress(id string) {
-	t := p.awaitedIDs[id]
+func (c *Client) removalProgress(id string) {
+	t := c.awaitedIDs[id]
 	if t == nil || t.phase < ended || t.openLocks > 0 {
 		return
 	}
-	if c := p.cancels.Of(id); c != nil && !c.answered {
+	if undo := c.cancels.Of(id); undo != nil && !undo.answered {
 		return
 	}
-	delete(p.awaitedIDs, id)
-	p.Host.Done(t)
+	delete(c.awaitedIDs, id)
+	c.Host.Done(t)
 }
 
 // longestRepeat is the longest pause before an answered cancel is sent again. All repeats take

@@ -19,7 +19,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		return
 	}
 	pause := n.renewInterval(t)
-	next := alignRenewal(now.Add(pause-n.p.Jitter(pause/10)), t.ttl)
+	next := alignRenewal(now.Add(pause-n.client.Jitter(pause/10)), t.ttl)
 	if t.renewal != nil && t.renewal.Unsent {
 		t.renewAt = next // it has yet to be sent
 		return
@@ -66,17 +66,17 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 	}
 	r := &Request{
 		Call: n.callFor(script.Renew, args), minTTL: minTTL, extendBy: extends, Unsent: unsent,
-		Local: n, Tenure: t, Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).renewAnswered,
+		Name: n, Tenure: t, Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).renewAnswered,
 	}
 	t.noteRenewal(r, now)
-	n.p.Host.Send(r)
+	n.client.Host.Send(r)
 	return r
 }
 
 // noteRenewal notes what a renewal may do in Redis from now on. An unsent one reserves no tokens
 // yet, but its ttl counts already, because its arguments are made.
 func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
-	t.expiry = max(t.expiry, now.Add(r.Local.Kind.TTL))
+	t.expiry = max(t.expiry, now.Add(r.Name.Kind.TTL))
 	t.minHold.sent(r, now)
 	if args := r.Call.Args; !r.Unsent && len(args) > 1 && args[1] != "0" {
 		r.reserving = true
@@ -116,11 +116,11 @@ func (n *Name) renewSoon(t *Tenure, now clock.Instant) {
 const fenceEvery = time.Hour
 
 func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.Local, r.Tenure
+	n, t := r.Name, r.Tenure
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
-	defer func() { n.p.Host.Answer(r, err) }()
+	defer func() { n.client.Host.Answer(r, err) }()
 	renewed := err == nil && (a.Word == "renewed" || a.Word == "kept")
 	if renewed {
 		t.expiry = max(t.expiry, now.Add(max(n.Kind.TTL, r.extendBy)))
@@ -141,7 +141,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	slack := t.slack(now)
 	switch {
 	case now >= t.Ends(): // never revived
-	case renewed && r.Acked < n.p.WaitReplicas:
+	case renewed && r.Acked < n.client.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
 	case renewed:
 		n.prolonged(r)
@@ -151,9 +151,9 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			n.renewedWhole(r, a, now)
 		} else {
 			t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-			t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.Jitter(50*time.Millisecond)))
+			t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.client.Jitter(50*time.Millisecond)))
 		}
-		n.p.Host.Note(Event{What: Renewed, Name: n.Name, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
+		n.client.Host.Note(Event{What: Renewed, Name: n.Text, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && n.endedInRedis(t, a, now):
 	default:
 		if err == nil {
@@ -192,13 +192,13 @@ func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
 		n.Kind.shrunk.lastErr = err
 	}
 	n.retryRenewal(t, now)
-	n.p.Host.Note(Event{What: RenewFailed, Name: n.Name, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
+	n.client.Host.Note(Event{What: RenewFailed, Name: n.Text, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
 }
 
 // retryRenewal sets the time of the next try. The pause grows with each failure.
 func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.Jitter(backoff)))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.client.Jitter(backoff)))
 }
 
 // renewForRecalls renews every 0.5 to 1 s while the subscription is broken and the name has
@@ -206,7 +206,7 @@ func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
 // whether another client waits.
 func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || t.lingerUntil > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.Jitter(time.Second/2)))
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.client.Jitter(time.Second/2)))
 	}
 }
 
@@ -229,16 +229,16 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	why := Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
-	n.p.end(t, now)
-	n.p.cancelStaleID(a.Holder, now)
+	n.client.end(t, now)
+	n.client.cancelStaleID(a.Holder, now)
 	if why != stolen {
-		n.p.renewAllSoon(now) // other tenures may be lost, too
+		n.client.renewAllSoon(now) // other tenures may be lost, too
 	}
 	if n.Kind.isShrunk() { // one of its ids was stolen, another may still hold
 		n.startRemoval(t, now)
 	}
 	if u != nil {
-		u.finish(&Lost{Name: n.Name, Token: u.Token, Cause: why, Reason: a.Reason}, now)
+		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: a.Reason}, now)
 	}
 }
 
@@ -255,25 +255,25 @@ func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 
 // renewAllSoon calls renewAll at once or, if that has just run, a little later: if half of the
 // servers of a Cluster fail, answers follow errors again and again.
-func (p *Process) renewAllSoon(now clock.Instant) {
-	if p.renewedAllAt > now {
+func (c *Client) renewAllSoon(now clock.Instant) {
+	if c.renewedAllAt > now {
 		return // it is due already
 	}
-	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // at most a tenth of what Redis can do
-	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.TTL/6)))
-	p.Later(p.renewedAllAt, now, p.renewAll)
+	interval := max(500*time.Millisecond, time.Duration(len(c.names))*100*time.Microsecond) // at most a tenth of what Redis can do
+	c.renewedAllAt = max(now, c.renewedAllAt.Add(min(interval, c.TTL/6)))
+	c.Later(c.renewedAllAt, now, c.renewAll)
 }
 
 // renewAll renews all held tenures, nearest deadline first. After a reconnect another server may
 // answer, or one that has lost its data.
-func (p *Process) renewAll(now clock.Instant) {
-	if p.Closed {
+func (c *Client) renewAll(now clock.Instant) {
+	if c.Closed {
 		return
 	}
-	p.renewedAllAt = now
+	c.renewedAllAt = now
 	var held []*Tenure
-	for _, n := range p.names {
-		if t := n.tenure; t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < p.netFailureOver) {
+	for _, n := range c.names {
+		if t := n.tenure; t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < c.netFailureOver) {
 			held = append(held, t)
 		}
 	}
@@ -281,8 +281,8 @@ func (p *Process) renewAll(now clock.Instant) {
 		return cmp.Or(cmp.Compare(a.Ends(), b.Ends()), cmp.Compare(a.ID, b.ID))
 	})
 	for _, t := range held {
-		t.local.renew(t, now)
-		t.local.arm(now)
+		t.name.renew(t, now)
+		t.name.arm(now)
 	}
 }
 
@@ -294,7 +294,7 @@ func (p *Process) renewAll(now clock.Instant) {
 
 // confirm renews a tenure that was granted, before a local waiter gets a turn.
 func (n *Name) confirm(t *Tenure, now clock.Instant) {
-	patience := n.p.Patience()
+	patience := n.client.Patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
 		n.unconfirmedSince = 0 // it failed before a long wait in the queue
 	}
@@ -302,7 +302,7 @@ func (n *Name) confirm(t *Tenure, now clock.Instant) {
 	case n.waiters.n == 0:
 		n.sendRelease(now)
 	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
-		n.giveBackUnconfirmed(wire.Failure(n.Name, wire.ErrUnreachable, n.lastErr), now)
+		n.giveBackUnconfirmed(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr), now)
 	default:
 		n.renewSoon(t, now)
 	}
@@ -323,7 +323,7 @@ func (n *Name) confirmFailed(err error, since, now clock.Instant) {
 	}
 	n.lastErr = err
 	if !wire.Transient(err) {
-		n.giveBackUnconfirmed(wire.Failure(n.Name, nil, err), now)
+		n.giveBackUnconfirmed(wire.Failure(n.Text, nil, err), now)
 	}
 }
 
@@ -337,7 +337,7 @@ func (n *Name) acknowledged(t *Tenure, r *Request) {
 // grant is given back. A tenure with a turn is renewed again until its deadline.
 func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
-	err := &TooFewReplicas{Name: n.Name, Want: n.p.WaitReplicas, Got: r.Acked, Connected: r.Connected}
+	err := &TooFewReplicas{Name: n.Text, Want: n.client.WaitReplicas, Got: r.Acked, Connected: r.Connected}
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}
@@ -350,19 +350,19 @@ func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 
 // Check asks Redis whether a turn still holds the name. The turn must not have ended. The host gets
 // the result by Answer, and the request has HeldUntil.
-func (u *Turn) Check(now clock.Instant) *Request { return u.Local.check(u.Tenure, now) }
+func (u *Turn) Check(now clock.Instant) *Request { return u.Name.check(u.Tenure, now) }
 
 // Prolong renews at once, and reserves at least that number of tokens. If extends is not 0, it is the
 // new ttl of a NoRenew lease. The turn must not have ended. The host gets the result by Answer.
 func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *Request {
-	return u.Local.sendRenewal(u.Tenure, now, tokens, extends, false)
+	return u.Name.sendRenewal(u.Tenure, now, tokens, extends, false)
 }
 
 // RenewNow renews, also if a renewal is in flight: that one may have run too early. It does
 // nothing if the tenure has ended.
 func (u *Turn) RenewNow(now clock.Instant) {
-	n, t := u.Local, u.Tenure
-	if n.p.Closed || t.phase != holding || n.tenure != t {
+	n, t := u.Name, u.Tenure
+	if n.client.Closed || t.phase != holding || n.tenure != t {
 		return
 	}
 	n.renew(t, now)
@@ -372,13 +372,13 @@ func (u *Turn) RenewNow(now clock.Instant) {
 // Confirm asks Redis about each tenure that holds the name, and returns these requests. The host gets
 // their results by Answer. A tenure that was not granted yet asks after its grant. Confirm returns
 // nil after Close.
-func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
-	if p.Closed {
+func (c *Client) Confirm(name string, now clock.Instant) (all []*Request) {
+	if c.Closed {
 		return nil
 	}
 	var those []*Tenure
-	for _, t := range p.tenures {
-		if t.local.Name == name {
+	for _, t := range c.tenures {
+		if t.name.Text == name {
 			those = append(those, t)
 		}
 	}
@@ -388,7 +388,7 @@ func (p *Process) Confirm(name string, now clock.Instant) (all []*Request) {
 		case t.phase != holding:
 			t.verifySince = now
 		case !t.isOver(now):
-			all = append(all, t.local.checkNow(t, now))
+			all = append(all, t.name.checkNow(t, now))
 		}
 	}
 	return all
@@ -401,15 +401,15 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 		args = append(args, n.Kind.shrunk.formerIDs...)
 	}
 	r := &Request{
-		Call: n.callFor(script.Held, args), Local: n, Tenure: t,
+		Call: n.callFor(script.Held, args), Name: n, Tenure: t,
 		Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).checkAnswered,
 	}
-	n.p.Host.Send(r) // a quorum takes the Attempt from it
+	n.client.Host.Send(r) // a quorum takes the Attempt from it
 	return r
 }
 
 func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.Local, r.Tenure
+	n, t := r.Name, r.Tenure
 	renews := t.renewal == r // it replaces a renewal, and is repeated like one
 	if renews {
 		t.renewal = nil
@@ -436,7 +436,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 		}
 		n.step(now)
 	}
-	n.p.Host.Answer(r, err)
+	n.client.Host.Answer(r, err)
 }
 
 // heldWithoutRenewal reports whether the name has a turn with NoRenew. Before the turn begins, the tenure
@@ -472,10 +472,10 @@ func (n *Name) prolonged(r *Request) {
 	t := r.Tenure
 	switch {
 	case !n.Kind.NoRenew:
-		t.prolong(r.Sent, n.Kind.TTL, n.p.Jitter)
+		t.prolong(r.Sent, n.Kind.TTL, n.client.Jitter)
 	case n.turn == nil || r.extendBy > 0:
 		again := t.renewAt
-		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.p.Jitter)
+		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.client.Jitter)
 		t.renewAt = min(t.renewAt, again)
 		t.confirmHeld(r.Sent)
 	}

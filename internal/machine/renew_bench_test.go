@@ -11,17 +11,17 @@ import (
 
 // Renewing all of 10,000 names is one input, for which the mutex is held.
 func BenchmarkRenewAll(b *testing.B) {
-	p, h := newTestProcess(Settings{})
+	c, h := newTestClient(Settings{})
 	now := clock.Instant(time.Hour)
 	held := make([]*Tenure, 10_000)
 	for i := range held {
 		name := fmt.Sprint("name-", i)
-		k, err := keyspace.KeysOf(p.Prefix, name)
+		k, err := keyspace.KeysOf(c.Prefix, name)
 		if err != nil {
 			b.Fatal(err)
 		}
-		local := p.newName(name, name, k, p.defaultKind)
-		local.tenure = p.newTenure(local)
+		local := c.newName(name, name, k, c.defaultKind)
+		local.tenure = c.newTenure(local)
 		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, now
 		held[i] = local.tenure
 	}
@@ -30,9 +30,9 @@ func BenchmarkRenewAll(b *testing.B) {
 		h.sent = h.sent[:0]
 		for _, t := range held {
 			t.renewal = nil
-			t.prolong(now, 15*time.Second, p.Jitter)
+			t.prolong(now, 15*time.Second, c.Jitter)
 		}
 		b.StartTimer()
-		p.renewAll(now)
+		c.renewAll(now)
 	}
 }

@@ -11,21 +11,21 @@ import (
 // With WaitReplicas a lock that was sent twice may be answered after the renewal that confirmed
 // the grant. No replica has acknowledged what it wrote: neither its ttl nor its tokens count.
 func TestRepeatedGrantIsNotConfirmed(t *testing.T) {
-	p, h := newTestProcess(Settings{WaitReplicas: 1})
-	w := &Waiter{}
-	if _, err := p.Enter("n", nil, w, 0); err != nil {
+	c, h := newTestClient(Settings{WaitReplicas: 1})
+	w := &LocalWaiter{}
+	if _, err := c.Enter("n", nil, w, 0); err != nil {
 		t.Fatal(err)
 	}
 	at := func(ms int) clock.Instant { return clock.Instant(0).Add(time.Duration(ms) * time.Millisecond) }
-	p.HandleAnswer(h.sent[0], wire.Answer{Word: "granted", Base: 1000, Size: 64}, nil, at(10))
+	c.HandleAnswer(h.sent[0], wire.Answer{Word: "granted", Base: 1000, Size: 64}, nil, at(10))
 	h.sent[1].Acked = 1
-	p.HandleAnswer(h.sent[1], wire.Answer{Word: "renewed", Base: 2000, Size: 64}, nil, at(20))
+	c.HandleAnswer(h.sent[1], wire.Answer{Word: "renewed", Base: 2000, Size: 64}, nil, at(20))
 	turn := h.outcomes[w].Turn
 	if turn == nil || turn.Token != 2000 {
 		t.Fatalf("got turn %+v, want one with token 2000", turn)
 	}
 	ends := turn.Tenure.Ends()
-	p.granted(turn.Tenure, grant{base: 3000, size: 64, start: at(1000), ttl: p.TTL}, at(1010))
+	c.granted(turn.Tenure, grant{base: 3000, size: 64, start: at(1000), ttl: c.TTL}, at(1010))
 	if got := turn.Tenure.Ends(); got != ends {
 		t.Errorf("the repeated grant moves the deadline by %v", got.Sub(ends))
 	}

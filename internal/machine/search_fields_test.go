@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// keyFields are the fields of what a process has: those that the key of a state has, and those
+// keyFields are the fields of what a Client has: those that the key of a state has, and those
 // that it leaves out. Left out is what names things (ids, keys), what only tells (errors, events,
 // statistics), what points back, and what the bounds do not use: kinds of their own, MinHold,
 // MaxHold, WaitReplicas, a Cluster, a quorum, RepairOrphans, Close, pushes with forged tokens.
@@ -14,25 +14,25 @@ var keyFields = []struct {
 	of      reflect.Type
 	in, out string
 }{
-	{reflect.TypeFor[Process](),
+	{reflect.TypeFor[Client](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
 		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
-		"p key Name Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place"},
+		"client key Text Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unconfirmedSince notBatched orphan Place"},
 	{reflect.TypeFor[Tenure](),
-		"ID local phase whileAsked whileHolding whileReleasing openLocks mayRunLate verifySince tokens servesUpTo deadline expiry", "Replicas minHold"},
+		"ID name phase whileAsked whileHolding whileReleasing openLocks mayRunLate verifySince tokens servesUpTo deadline expiry", "Replicas minHold"},
 	{reflect.TypeFor[whileAsked](), "asking firstSent sentWait foundHeld inQueue arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},
 	{reflect.TypeFor[whileHolding](),
 		"ttl renewAt renewal failures confirmed recallSure toppedUp turns lingerUntil", "renewKeys reservations fenceRenewedAt pushed"},
 	{reflect.TypeFor[whileReleasing](), "unlocking successor awaitedTurn releaseDeadline", "unlocks"},
-	{reflect.TypeFor[Turn](), "Local Tenure since removal shares Ended", "Token until grace"},
+	{reflect.TypeFor[Turn](), "Name Tenure since removal shares Ended", "Token until grace"},
 	{reflect.TypeFor[Request](),
-		"Call Local Tenure Sent Attempt Unsent reserving NoFallback OnAnswer",
+		"Call Name Tenure Sent Attempt Unsent reserving NoFallback OnAnswer",
 		"minTTL Part Waits extendBy HeldUntil Parts Acked Connected"},
-	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter answered", "p local coolUntil removal"},
-	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "p Channel first"},
-	{reflect.TypeFor[Waiter](), "Try number after", "Local since MinHold MaxHold Grace Call listed prev"},
+	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter answered", "client name coolUntil removal"},
+	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "client Channel first"},
+	{reflect.TypeFor[LocalWaiter](), "Try number after", "Name since MinHold MaxHold Grace Call listed prev"},
 }
 
 // A field that is added has to come into the key, or to be left out for a reason.
@@ -45,7 +45,7 @@ func TestKeyHasEveryField(t *testing.T) {
 		for i := range k.of.NumField() {
 			name := k.of.Field(i).Name
 			if !known[name] {
-				t.Errorf("%v.%s: it stands neither in the key of a searched state nor among what that leaves out, see search_key_process_test.go", k.of, name)
+				t.Errorf("%v.%s: it stands neither in the key of a searched state nor among what that leaves out, see search_key_client_test.go", k.of, name)
 			}
 			delete(known, name)
 		}

@@ -304,7 +304,7 @@ func (k *keyMaker) proc(pr *searchProc) {
 	k.inline = false
 	k.nameIDs(pr)
 	if !pr.dead {
-		k.process(pr.p)
+		k.client(pr.p)
 		for _, t := range pr.turns {
 			k.bits(slices.Contains(w.over, t.Token))
 			k.due(max(t.since.Add(w.bounds.hold), w.now))

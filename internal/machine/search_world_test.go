@@ -85,11 +85,11 @@ type message struct {
 type searchProc struct {
 	w            *world
 	n            int
-	p            *Process
+	p            *Client
 	dice         *dice
 	dead, frozen bool
 	come         int // callers so far
-	waiting      []*Waiter
+	waiting      []*LocalWaiter
 	turns        []*Turn    // that callers have
 	renewals     []*Request // not sent yet
 	open, begin  bool       // there is a subscription; an attempt is to begin
@@ -121,11 +121,11 @@ func newWorld(b *searchBounds) *world {
 	for i := range b.procs {
 		d := &dice{uint64(i) * 2000}
 		pr := &searchProc{w: w, n: i, dice: d}
-		p := New(Settings{TTL: b.ttl, Owner: "o", Queue: true,
+		c := New(Settings{TTL: b.ttl, Owner: "o", Queue: true,
 			SendsOnce: func() bool { return false }, Wall: func() int64 { return 0 }}, pr, d.next)
-		pr.p = p
+		pr.p = c
 		w.procs = append(w.procs, pr)
-		b.heads[i] = p.idPrefix
+		b.heads[i] = c.idPrefix
 	}
 	return w
 }
@@ -205,8 +205,8 @@ func (pr *searchProc) Send(r *Request) {
 	pr.w.net = append(pr.w.net, &message{kind: requestMessage, proc: pr.n, call: r.Call, r: r})
 }
 
-func (pr *searchProc) Deliver(w *Waiter, o Outcome) {
-	pr.waiting = slices.DeleteFunc(pr.waiting, func(x *Waiter) bool { return x == w })
+func (pr *searchProc) Deliver(w *LocalWaiter, o Outcome) {
+	pr.waiting = slices.DeleteFunc(pr.waiting, func(x *LocalWaiter) bool { return x == w })
 	if o.Turn == nil {
 		return
 	}
@@ -291,7 +291,7 @@ func (w *world) publish(s said) {
 // enter is a call of Lock.
 func (pr *searchProc) enter() {
 	pr.come++
-	c := &Waiter{}
+	c := &LocalWaiter{}
 	pr.waiting = append(pr.waiting, c)
 	if _, err := pr.p.Enter(searchName, nil, c, pr.w.now); err != nil {
 		panic(err)

@@ -10,14 +10,14 @@ import (
 
 // What is known of a holder gets older, but a key without an expiry stays one.
 func TestHeldAgesButForNoExpiry(t *testing.T) {
-	p, _ := newTestProcess(Settings{})
+	c, _ := newTestClient(Settings{})
 	for pttl, want := range map[time.Duration]time.Duration{
 		-time.Millisecond: -time.Millisecond,
 		time.Second:       0,
 		time.Minute:       58 * time.Second,
 	} {
 		for _, queued := range []bool{false, true} {
-			n := &Name{p: p, Name: "n", Kind: p.defaultKind, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
+			n := &Name{client: c, Text: "n", Kind: c.defaultKind, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
 			err := n.heldBy(clock.Instant(3 * time.Second))
 			if held, ok := errors.AsType[*Held](err); !ok || held.Remaining != want {
 				t.Errorf("pttl %v, queued %v: %+v, want that %v remain", pttl, queued, err, want)

@@ -10,11 +10,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Subscriber is the subscription by which Redis notifies this process: one for a
+// Subscriber is the subscription by which Redis notifies this Client: one for a
 // Client, or in a Cluster one for each contended name. It is opened when a local
 // waiter first has to wait, or a holder needs it: see lingering and subscribeAt.
 type Subscriber struct {
-	p       *Process
+	client  *Client
 	Channel string
 	first   *Name // in a Cluster: the first name that uses it; the others follow by Name.nextOnSub
 
@@ -31,7 +31,7 @@ type Subscriber struct {
 func (s *Subscriber) open() {
 	if !s.wanted {
 		s.wanted = true
-		s.p.Host.Listen(s, false)
+		s.client.Host.Listen(s, false)
 	}
 }
 
@@ -47,11 +47,11 @@ func (s *Subscriber) resubscribe(now clock.Instant) {
 	if next := s.sentAt.Add(time.Second); now < next {
 		if s.resubscribing != s.attempt {
 			s.resubscribing = s.attempt
-			s.p.Later(next, now, s.resubscribeLater)
+			s.client.Later(next, now, s.resubscribeLater)
 		}
 		return
 	}
-	s.p.Host.Listen(s, true)
+	s.client.Host.Listen(s, true)
 }
 
 // resubscribeLater resubscribes, unless a newer attempt has begun since.
@@ -78,8 +78,8 @@ func (s *Subscriber) OnBegin(now clock.Instant) int {
 // names yields the local names that use this subscription. In a Cluster it does not visit the
 // others, because thousands of subscriptions may end at once.
 func (s *Subscriber) names() func(yield func(*Name) bool) {
-	if s.p.sub == s {
-		return maps.Values(s.p.names)
+	if s.client.sub == s {
+		return maps.Values(s.client.names)
 	}
 	return func(yield func(*Name) bool) {
 		for n := s.first; n != nil; {
@@ -112,19 +112,19 @@ func (s *Subscriber) remove(n *Name) {
 	}
 	n.nextOnSub, n.prevOnSub = nil, nil
 	if s.first == nil {
-		s.p.Host.Unlisten(s)
+		s.client.Host.Unlisten(s)
 	}
 }
 
 // OnConfirm is called when the newest attempt is confirmed: from now on every push arrives. Each
 // name asks Redis for what it may have missed before.
 func (s *Subscriber) OnConfirm(now clock.Instant) {
-	if s.p.Closed {
+	if s.client.Closed {
 		return
 	}
 	s.failed = false
 	s.Confirmed, s.confirmedAt = true, now
-	s.p.Host.Note(Event{What: SubscriptionConfirmed})
+	s.client.Host.Note(Event{What: SubscriptionConfirmed})
 	for n := range s.names() {
 		if t := n.tenure; t.phase == queued {
 			t.inQueue = false
@@ -134,8 +134,8 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 		}
 		n.step(now)
 	}
-	if s.p.sub == s {
-		s.p.renewAll(now)
+	if s.client.sub == s {
+		s.client.renewAll(now)
 		return
 	}
 	for n := range s.names() { // a Cluster: the other names have their own
@@ -149,18 +149,18 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 // OnBreak is called when the newest attempt has failed, or its subscription has ended. err is the
 // reason.
 func (s *Subscriber) OnBreak(err error, now clock.Instant) {
-	if s.p.Closed {
+	if s.client.Closed {
 		return
 	}
 	if wire.MayHaveMoved(err) {
-		s.p.NetFailed = true // the next answer may be another server's
+		s.client.NetFailed = true // the next answer may be another server's
 	}
 	was := s.Confirmed
 	s.failed = true
 	s.Confirmed = false
 	s.attempt++ // its later pushes are ignored
 	if was {
-		s.p.Host.Note(Event{What: SubscriptionBroken, Err: err})
+		s.client.Host.Note(Event{What: SubscriptionBroken, Err: err})
 	}
 	for n := range s.names() {
 		t := n.tenure
@@ -183,45 +183,45 @@ func (s *Subscriber) OnBreak(err error, now clock.Instant) {
 // grant is trusted for one claim window, unless tokensAhead. No other push is trusted alone: it only
 // causes an earlier request.
 func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
-	if s.p.Closed || attempt != s.attempt {
+	if s.client.Closed || attempt != s.attempt {
 		return
 	}
-	p := s.p
-	t := p.tenures[m.ID]
+	c := s.client
+	t := c.tenures[m.ID]
 	if t == nil {
-		p.cancelStaleID(m.ID, now)
+		c.cancelStaleID(m.ID, now)
 		return
 	}
-	if t.local.sub != s {
+	if t.name.sub != s {
 		return // in a Cluster a candidate gets the pushes of other candidates for its name, too
 	}
 	switch m.Kind {
 	case "grant":
 		if s.tokensAhead(m, now) {
-			t.local.askAboutGrant(t, now)
+			t.name.askAboutGrant(t, now)
 			break
 		}
-		p.granted(t, grant{
+		c.granted(t, grant{
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, s.sentAt, now), ttl: m.Window, recallSure: true, pushed: true,
 		}, now)
 	case "head", "front":
 		if t.phase <= queued {
-			t.local.pollWhenPushed(t, m, now)
+			t.name.pollWhenPushed(t, m, now)
 		}
 	case "missed":
 		if t.phase <= queued {
-			t.local.askAgain(t, now)
+			t.name.askAgain(t, now)
 		}
 	case "recall":
 		if t.phase == holding {
-			t.local.recalled(t)
-			t.local.step(now)
+			t.name.recalled(t)
+			t.name.step(now)
 		} else if t.phase <= queued {
 			t.earlyRecall = true
 		}
 	case "revoked":
-		t.local.revocationPushed(t, now)
+		t.name.revocationPushed(t, now)
 	}
 }
 
@@ -233,7 +233,7 @@ const maxAhead = 2 * time.Second
 // clock, as far as the newest answer shows it. A client that may publish can forge such a push. A
 // resource that has seen its token refuses all honest ones until the clock has passed it.
 func (s *Subscriber) tokensAhead(m wire.Push, now clock.Instant) bool {
-	known := s.p.answered
+	known := s.client.answered
 	since := now.Sub(known.sent)
 	latest := known.server + (since + since/1000 + maxAhead).Microseconds() // the rates of clocks differ
 	return m.Base+m.Size-1 > protocol.TokensPerMicrosecond*latest
@@ -248,7 +248,7 @@ func (n *Name) askAboutGrant(t *Tenure, now clock.Instant) {
 		n.renew(t, now)
 		n.step(now)
 	case releasing, ended:
-		n.p.cancelID(t.ID, n, now)
+		n.client.cancelID(t.ID, n, now)
 	case unreleased:
 	}
 }
@@ -263,7 +263,7 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	if m.Kind == "front" {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
-	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.p.Jitter(10*time.Millisecond))
+	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.client.Jitter(10*time.Millisecond))
 	if t.phase == queued && t.asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {
@@ -273,8 +273,8 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 	}
 }
 
-// askAgain handles the push missed: this process was silent when its id was the head, so the id
-// was taken out of the queue. The process lives, so the id asks for its old place.
+// askAgain handles the push missed: this Client was silent when its id was the head, so the id
+// was taken out of the queue. The Client lives, so the id asks for its old place.
 func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 	if t.phase != queued || t.asking != nil {
 		t.requeue = true // the pending answer may be older
@@ -290,13 +290,13 @@ func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 // them. The engine's mutex protects them.
 type sharedSubs map[string]*Subscriber
 
-func (all *sharedSubs) of(p *Process, suffix string) *Subscriber {
+func (all *sharedSubs) of(c *Client, suffix string) *Subscriber {
 	if *all == nil {
 		*all = sharedSubs{}
 	}
 	s := (*all)[suffix]
 	if s == nil {
-		s = &Subscriber{p: p, Channel: keyspace.PushChannel(p.ClientID, suffix)}
+		s = &Subscriber{client: c, Channel: keyspace.PushChannel(c.ClientID, suffix)}
 		(*all)[suffix] = s
 	}
 	return s

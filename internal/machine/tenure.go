@@ -14,20 +14,20 @@ type phase int
 const (
 	asked      phase = iota // lock was sent, or will be
 	queued                  // Redis said that it is in the queue
-	holding                 // granted: this process has the name
+	holding                 // granted: this Client has the name
 	releasing               // unlock was sent
 	unreleased              // ended by deadline, MaxHold or revocation, and the lease is not released yet; or exported
-	ended                   // only its id is remembered for a while, see Process.end
+	ended                   // only its id is remembered for a while, see Client.end
 )
 
-// Tenure is one process's possession of a name in Redis, from the first request to the end. The
+// Tenure is one Client's possession of a name in Redis, from the first request to the end. The
 // engine's mutex protects it, except the atomics.
 //
 // Fields of one phase stand in a struct that setPhase clears at the end of the phase. The structs are
 // values, not pointers: pointers would cost three more allocations for a lock and its release.
 type Tenure struct {
 	ID    string
-	local *Name
+	name  *Name
 	phase phase
 	whileAsked
 	whileHolding
@@ -96,13 +96,13 @@ func (t *Tenure) setPhase(p phase) {
 			t.whileAsked = whileAsked{}
 		}
 	case holding:
-		t.local.p.Schedule.Held--
+		t.name.client.Schedule.Held--
 		t.whileHolding = whileHolding{}
 	case releasing:
 		t.whileReleasing = whileReleasing{}
 	}
 	if p == holding {
-		t.local.p.Schedule.Held++
+		t.name.client.Schedule.Held++
 	}
 	t.phase = p
 }
@@ -144,7 +144,7 @@ func (t *Tenure) Ends() clock.Instant { return clock.Instant(t.deadline.Load()) 
 // isOver reports whether the deadline, or the MaxHold of the turn, has passed, although the phase
 // may still be holding. Such a tenure must not be renewed.
 func (t *Tenure) isOver(now clock.Instant) bool {
-	if u := t.local.turn; u != nil && u.Tenure == t {
+	if u := t.name.turn; u != nil && u.Tenure == t {
 		return u.Over(now) != ""
 	}
 	return now >= t.Ends()

@@ -43,7 +43,7 @@ var _ = table([]mutation{
 	{what: "dedicated: its deadline counts its own ttl", pkg: "./internal/machine", name: "TestDedicatedKinds",
 		in: "internal/machine Settings.DedicatedKind", where: "s *Settings", edits: []string{"TTL: ttl", "TTL: s.TTL"}},
 	{what: "dedicated: it has a local name of its own", pkg: "./internal/machine", name: "TestDedicatedKinds",
-		in: "internal/machine Process.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(p.lastDedicated, 36)`, "_ = strconv.FormatInt(p.lastDedicated, 36)"}},
+		in: "internal/machine Client.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "_ = strconv.FormatInt(c.lastDedicated, 36)"}},
 })
 
 // The HTTP API.

@@ -3,7 +3,7 @@ package mutation
 // Requests that share a pipeline.
 var _ = table([]mutation{
 	{what: "batcher: a request waits at most 1 ms", pkg: ".", name: "TestRequestsAreBatched",
-		in: "internal/engine Engine.delay", edits: []string{"e.process.Schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},
+		in: "internal/engine Engine.delay", edits: []string{"e.client.Schedule.Set(&b.timer, now.Add(longestDelay), now)", "_ = now"}},
 	{what: "batcher: the number of pipelines is bounded", pkg: ".", name: "TestRequestsAreBatched",
 		in: "internal/engine Engine.sendBatches", edits: []string{"maxTogether, len(b.requests)", "2*maxTogether, len(b.requests)"}},
 	{what: "batcher: an answer sends what waits", pkg: ".", name: "TestDelayedLeaveWithAnAnswer",
@@ -61,11 +61,11 @@ var _ = table([]mutation{
 	{what: "batch: a refused script is not tried for a minute", pkg: ".", name: "TestBatchIsRefused",
 		in: "internal/engine batcher.check", edits: []string{"b.singleUntil = now.Add(singleFor)", ""}},
 	{what: "batch: a name that was left out is sent alone", pkg: ".", name: "TestContendedNamesAreNotBatched",
-		in: "internal/engine batcher.noteContended", edits: []string{"if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {", `if true { n = &machine.Name{Name: ""}`}},
+		in: "internal/engine batcher.noteContended", edits: []string{"if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {", `if true { n = &machine.Name{Text: ""}`}},
 	{what: "batch: a call without an answer is an error for all names", pkg: ".", name: "TestBatchWithoutAnAnswer",
 		in: "internal/engine batcher.check", edits: []string{"all.Err == nil && err == nil", "(err == nil || true)"}},
 	{what: "batch: two requests of one name keep their order", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",
-		in: "internal/engine batcher.splitBatch", where: "b *batcher", edits: []string{"if single[r.Local] {", "if !b.canBatch(r) {"}},
+		in: "internal/engine batcher.splitBatch", where: "b *batcher", edits: []string{"if single[r.Name] {", "if !b.canBatch(r) {"}},
 	{what: "batch: an unlock that was left out is repeated", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		in: "internal/machine Request.unlockAnswered", edits: []string{`case a.Word == "again": if !n.Kind.Shared() { t.unlocks-- }; n.sendUnlock(now); n.arm(now); return`, ""}},
 	{what: "batch: full memory does not prevent an unlock", pkg: "./test/client", name: "TestFullMemoryBatch",
@@ -75,7 +75,7 @@ var _ = table([]mutation{
 	{what: "fence: the last token is not given twice", pkg: "./test/many", name: "TestLastToken",
 		in: "internal/script/part/read_fence.lua", edits: []string{"{{max_token}} - 1", "{{max_token}}"}},
 	{what: "batch: a name that others want is remembered", pkg: ".", name: "TestWantedNamesAreRemembered",
-		in: "internal/engine batcher.noteContended", edits: []string{"b.contended[n.Name] = true", ""}},
+		in: "internal/engine batcher.noteContended", edits: []string{"b.contended[n.Text] = true", ""}},
 	{what: "batch: a name that others want is forgotten in time", pkg: ".", name: "TestWantedNamesAreRemembered",
 		in: "internal/engine batcher.splitBatch", edits: []string{"now >= b.forgetAt", "false"}},
 })

@@ -13,7 +13,7 @@ var _ = table([]mutation{
 	{what: "frozen: a living client is notified and comes back", name: "TestMissedButAlive",
 		in: "internal/script/part/hand_over.lua", edits: []string{"end for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end", "end"}},
 	{what: "frozen: a notified client asks at once", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
-		in: "internal/machine Subscriber.OnPush", edits: []string{"t.local.askAgain(t, now)", "_ = t"}},
+		in: "internal/machine Subscriber.OnPush", edits: []string{"t.name.askAgain(t, now)", "_ = t"}},
 	{what: "frozen: a client that asks is alive", name: "TestMissedAsksItself",
 		in: "internal/script/part/survey_queue.lua", edits: []string{"if lapsed == channel(id) then lapsed = nil end", ""}},
 	{what: "frozen: a cool-down is no expired grant", name: "TestCoolDownIsNoLapse",

@@ -3,7 +3,7 @@ package mutation
 // Many names in one Client.
 var _ = table([]mutation{
 	{what: "many names: a subscription visits its own names only", pkg: "./internal/machine", name: "TestSubscriptionVisitsItsOwnNames",
-		in: "internal/machine Subscriber.names", where: "yield(n)", edits: []string{"n := s.first", "_, n := range s.p.names { if n.sub == s && !yield(n) { return } }; for n := (*Name)(nil)"}},
+		in: "internal/machine Subscriber.names", where: "yield(n)", edits: []string{"n := s.first", "_, n := range s.client.names { if n.sub == s && !yield(n) { return } }; for n := (*Name)(nil)"}},
 	{what: "many names: broken subscriptions take the mutex one at a time", pkg: "./internal/engine", name: "TestManyBrokenSubscriptionsLetCallersPass",
 		in: "internal/engine keeper.lock, keeper.unlock", edits: []string{"k.e.turnstile.Lock()", "", "k.e.turnstile.Unlock()", ""}},
 	{what: "many names: a subscription closes with its last name", pkg: "./internal/machine", name: "TestSubscriptionEndsWithItsLastName",

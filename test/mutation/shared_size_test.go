@@ -29,5 +29,5 @@ var _ = table([]mutation{
 	{what: "size: another size is reported", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Request.lockAnswered", edits: []string{"n.noteSize(a)", ""}},
 	{what: "size: another size is reported once", pkg: "./internal/machine", name: "TestSharedKinds",
-		in: "internal/machine Name.noteSize", edits: []string{"c.reportedSizes[n.Name] == a.Capacity ||", ""}},
+		in: "internal/machine Name.noteSize", edits: []string{"c.reportedSizes[n.Text] == a.Capacity ||", ""}},
 })

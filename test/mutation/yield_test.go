@@ -3,11 +3,11 @@ package mutation
 // What lets a waiter of another process in on a quorum.
 var _ = table([]mutation{
 	{what: "yield: a Client that has released leaves the name alone", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Process.Enter", edits: []string{"p.Host.NotBefore(name)", "0"}},
+		in: "internal/machine Client.Enter", edits: []string{"c.Host.NotBefore(name)", "0"}},
 	{what: "yield: also if it has other local waiters", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Request.unlockAnswered", edits: []string{"n.p.Host.NotBefore(n.Name)", "0"}},
+		in: "internal/machine Request.unlockAnswered", edits: []string{"n.client.Host.NotBefore(n.Text)", "0"}},
 	{what: "yield: also a TryLock", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Process.Enter", where: "w *Waiter", edits: []string{"n.askAt = p.Host.NotBefore(name)", "if !w.Try { n.askAt = p.Host.NotBefore(name) }"}},
+		in: "internal/machine Client.Enter", where: "w *LocalWaiter", edits: []string{"n.askAt = c.Host.NotBefore(name)", "if !w.Try { n.askAt = c.Host.NotBefore(name) }"}},
 	{what: "yield: also after a lease past its deadline", name: "TestQuorumLoopYields",
 		in: "internal/engine quorum.Send", edits: []string{"a.Kind, a.Owned = ballot.Undo, true", "a.Kind = ballot.Undo"}},
 	{what: "yield: unlock leaves a mark behind the next waiter", pkg: "./test/quorum", name: "TestQuorumScriptWanted",
@@ -43,7 +43,7 @@ var _ = table([]mutation{
 	{what: "yield: full memory refuses only the mark of lock", pkg: "./test/quorum", name: "TestQuorumScriptFullMemory",
 		in: "internal/script/quorum/lock.lua", edits: []string{"redis.pcall('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted)))", "redis.call('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted)))"}},
 	{what: "quorum: a dedicated lease has its own ttl", name: "TestQuorumDedicatedIsUndone",
-		in: "internal/engine quorum.placeOf", where: "q *quorum", edits: []string{"n.Kind", "q.e.process"}},
+		in: "internal/engine quorum.placeOf", where: "q *quorum", edits: []string{"n.Kind", "q.e.client"}},
 	{what: "quorum: a dedicated vote is undone for its own ttl", pkg: "./internal/ballot", name: "TestVoteIsUndoneForATTL",
 		in: "internal/ballot try.undo", where: "t *try", edits: []string{"place.TTL", "2*t.b.Attempt"}},
 	{what: "quorum: a dedicated ttl is at most MaxQuorumTTL", name: "TestQuorumDedicatedIsUndone",

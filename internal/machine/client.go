@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Process is the state machine of one Client. It is not safe for concurrent use: the engine's mutex
+// Client is the state machine of one holdfast.Client. It is not safe for concurrent use: the engine's mutex
 // protects it, and all that it refers to.
-type Process struct {
+type Client struct {
 	Settings
 	Host        Host
 	Random      func() uint64
@@ -32,7 +32,7 @@ type Process struct {
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
 	endedIDs       memory.For[*Name]        // ids released or lost
 	minHolds       map[string]clock.Instant // by ended id: when its MinHold will be over
-	exportedIDs    memory.For[*Name]        // exported ids: this process must not cancel them
+	exportedIDs    memory.For[*Name]        // exported ids: this Client must not cancel them
 	sub            *Subscriber              // the subscription; nil in a Cluster, where each name has its own
 	remembered     memory.Recent[*Name]     // by name, for remembered ids of shared kinds: see Name.remembered
 	reportedSizes  map[string]int64         // of semaphores: actual sizes that were reported as different
@@ -49,12 +49,12 @@ type Process struct {
 	LateCleanups   []driver.Call            // they undo locks that were answered after Close
 }
 
-// Host does all that has an effect outside the process. The mutex is held during each call. A
-// method must not block, and must not call an input of the process.
+// Host does all that has an effect outside the Client. The mutex is held during each call. A
+// method must not block, and must not call an input of the Client.
 type Host interface {
 	Send(r *Request)                        // when the mutex is released
 	NotBefore(name string) clock.Instant    // do not ask for the name earlier: it is left to other Clients; 0: ask now
-	Deliver(w *Waiter, o Outcome)           // ends the call of w
+	Deliver(w *LocalWaiter, o Outcome)      // ends the call of w
 	Answer(about any, err error)            // the result of a *Request, or of the release of a *Turn; nil: success
 	Done(what any)                          // resumes the call that waits for a *Tenure, a *Removal or a *Kind
 	Ended(u *Turn)                          // ends the contexts and channels of u
@@ -94,9 +94,9 @@ func (s *Settings) retryWindow() time.Duration { return 2 * s.Attempt() }
 // PatienceToRelease returns how long Release waits for its answer: one ttl, at most 2 s.
 func (s *Settings) PatienceToRelease() time.Duration { return min(s.TTL, 2*time.Second) }
 
-// New returns a process without names. random returns 64 random bits.
-func New(s Settings, h Host, random func() uint64) *Process {
-	p := &Process{
+// New returns a Client without names. random returns 64 random bits.
+func New(s Settings, h Host, random func() uint64) *Client {
+	c := &Client{
 		Settings:    s,
 		Host:        h,
 		Random:      random,
@@ -118,34 +118,34 @@ func New(s Settings, h Host, random func() uint64) *Process {
 		renewedAllAt: -clock.Instant(time.Hour),
 		LastAnswer:   -clock.Instant(time.Hour),
 	}
-	p.idPrefix = p.ClientID + "."
+	c.idPrefix = c.ClientID + "."
 	switch {
 	case !s.Queue: // nothing is pushed: no name waits for a subscription, none is opened
-		p.sub = &Subscriber{p: p, wanted: true, Confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
+		c.sub = &Subscriber{client: c, wanted: true, Confirmed: true, confirmedAt: -clock.Instant(time.Hour)}
 	case !s.Sharded:
-		p.sub = &Subscriber{p: p, Channel: keyspace.PushChannel(p.ClientID, "")}
+		c.sub = &Subscriber{client: c, Channel: keyspace.PushChannel(c.ClientID, "")}
 	}
-	return p
+	return c
 }
 
 // Later calls f once, at the time when.
-func (p *Process) Later(when, now clock.Instant, f func(now clock.Instant)) {
-	p.Schedule.Set(&clock.Timer{Fire: f}, when, now)
+func (c *Client) Later(when, now clock.Instant, f func(now clock.Instant)) {
+	c.Schedule.Set(&clock.Timer{Fire: f}, when, now)
 }
 
 // Jitter returns a random duration of less than d. It returns 0 if d is not positive.
-func (p *Process) Jitter(d time.Duration) time.Duration {
+func (c *Client) Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return time.Duration(p.Random() % uint64(d))
+	return time.Duration(c.Random() % uint64(d))
 }
 
 // Request is one script call. Its answer may come after seconds, twice or never. The request
 // stores only what was asked: what an answer means depends on the state when it comes.
 type Request struct {
 	Call       driver.Call
-	Local      *Name
+	Name       *Name
 	Tenure     *Tenure       // the owner of the id; nil for a cleanup and a repair
 	minTTL     time.Duration // of a renewal: the ttl for the lock key, if longer than Kind.TTL
 	Part       *ballot.Call  // of a quorum: the call to one node; else nil
@@ -165,31 +165,31 @@ type Request struct {
 
 // HandleAnswer takes the answer to r, or the error if there is none. After Close it only notes in
 // LateCleanups how to undo a lock.
-func (p *Process) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
-	if p.Closed {
-		if id := r.lockedID(); id != "" && p.exportedIDs.Of(id) == nil { // it may have run after its cancel
-			p.LateCleanups = append(p.LateCleanups, p.endCall(id, r.Local, script.Cancel, now))
+func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
+	if c.Closed {
+		if id := r.lockedID(); id != "" && c.exportedIDs.Of(id) == nil { // it may have run after its cancel
+			c.LateCleanups = append(c.LateCleanups, c.endCall(id, r.Name, script.Cancel, now))
 		}
 		return
 	}
 	if err == nil {
-		p.LastAnswer = now
+		c.LastAnswer = now
 	} else {
 		err = r.Explained(err)
 	}
 	if err != nil && wire.MayHaveMoved(err) {
-		p.NetFailed = true
-	} else if p.NetFailed {
+		c.NetFailed = true
+	} else if c.NetFailed {
 		// The store answers again. It may be another server than before: renewals show
 		// which tenures that server does not know.
-		p.NetFailed, p.netFailureOver = false, now
-		p.renewAllSoon(now)
+		c.NetFailed, c.netFailureOver = false, now
+		c.renewAllSoon(now)
 	}
 	if a.Refused != "" {
-		p.refusedToPublish(a.Refused, now)
+		c.refusedToPublish(a.Refused, now)
 	}
-	if a.Server > 0 && r.Sent >= p.answered.sent {
-		p.answered = exchange{sent: r.Sent, server: a.Server}
+	if a.Server > 0 && r.Sent >= c.answered.sent {
+		c.answered = exchange{sent: r.Sent, server: a.Server}
 	}
 	r.OnAnswer(r, a, err, now)
 }
@@ -222,7 +222,7 @@ func (r *Request) lockedID() string {
 // MayBeContended reports whether another client may want the name. Such a request is not sent in a
 // batch.
 func (r *Request) MayBeContended() bool {
-	n, t := r.Local, r.Tenure
+	n, t := r.Name, r.Tenure
 	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: another client waits
 }
 
@@ -231,21 +231,21 @@ func (n *Name) BatchRefused() { n.notBatched = true }
 
 // sendScript makes a request, which the host sends when the mutex is released. now was
 // read before that, so a ttl in the answer may count from now.
-func (p *Process) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Instant, args []string, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
+func (c *Client) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Instant, args []string, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
 	r := &Request{
 		Call:     n.callFor(s, args),
-		Local:    n,
+		Name:     n,
 		Tenure:   t,
 		Sent:     now,
-		Attempt:  p.Attempt(),
+		Attempt:  c.Attempt(),
 		Waits:    n.waiters.anyBlocking(),
 		OnAnswer: answered,
 	}
-	p.Host.Send(r)
+	c.Host.Send(r)
 	return r
 }
 
-// These are the errors and events of a process. publish.go in package holdfast converts them to the
+// These are the errors and events of a Client. publish.go in package holdfast converts them to the
 // public ones.
 
 // Cause is the reason for which a lease was lost.
@@ -368,7 +368,7 @@ type Event struct {
 	Took      time.Duration // the wait until a grant, or how long the name was held
 	Source    Source
 	Position  int
-	Holder    string // label of the holder, also if it is this process
+	Holder    string // label of the holder, also if it is this Client
 	Remaining time.Duration
 	Joined    bool
 	Cause     Cause

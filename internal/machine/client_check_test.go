@@ -2,10 +2,10 @@ package machine
 
 import "reflect"
 
-// check returns which fact about a process does not hold; empty: all do.
-func (p *Process) check() string {
+// check returns which fact about a Client does not hold; empty: all do.
+func (c *Client) check() string {
 	holds := 0
-	for id, t := range p.tenures {
+	for id, t := range c.tenures {
 		if t.ID != id {
 			return "a tenure stands under another id"
 		}
@@ -16,10 +16,10 @@ func (p *Process) check() string {
 			return wrong
 		}
 	}
-	if holds != p.Schedule.Held {
+	if holds != c.Schedule.Held {
 		return "the schedule counts other leases than are held"
 	}
-	for _, n := range p.names {
+	for _, n := range c.names {
 		if wrong := n.checkFacts(); wrong != "" {
 			return wrong
 		}
@@ -30,7 +30,7 @@ func (p *Process) check() string {
 // checkPhase states what is true in each phase: a tenure knows nothing of another phase, and all
 // that its own needs.
 func (t *Tenure) checkPhase() string {
-	n := t.local
+	n := t.name
 	switch {
 	case t.phase > queued && t.whileAsked != whileAsked{}:
 		return "a tenure that was granted or has ended still knows how it was asked for"
@@ -75,7 +75,7 @@ func (t *Tenure) checkPhase() string {
 			return "a tenure is released that is not that of its name, or under a turn"
 		case t.unlocks == 0:
 			return "a tenure is releasing without an unlock"
-		case t.successor != nil && n.p.tenures[t.successor.ID] != t.successor:
+		case t.successor != nil && n.client.tenures[t.successor.ID] != t.successor:
 			return "a successor is not among the tenures"
 		}
 	case unreleased:
@@ -91,9 +91,9 @@ func (t *Tenure) checkPhase() string {
 func (n *Name) checkFacts() string {
 	t := n.tenure
 	count, tries := 0, 0
-	var last *Waiter
+	var last *LocalWaiter
 	for w := n.waiters.first; w != nil; w = w.after {
-		if !w.listed || w.Local != n || w.prev != last {
+		if !w.listed || w.Name != n || w.prev != last {
 			return "a local waiter is not listed as it should"
 		}
 		if last != nil && last.number >= w.number {
@@ -112,7 +112,7 @@ func (n *Name) checkFacts() string {
 		return "a name is among the names and not listed"
 	case t == nil:
 		return "a name has no tenure"
-	case n.p.tenures[t.ID] != t:
+	case n.client.tenures[t.ID] != t:
 		return "the tenure of a name is not among the tenures"
 	case t.phase >= unreleased:
 		return "the tenure of a name has ended"

@@ -15,24 +15,24 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-func (k *keyMaker) process(p *Process) {
-	k.bits(p.Closed, p.NetFailed)
-	k.at(max(p.renewedAllAt, k.now.Add(-grid)))
-	k.due(p.noPushUntil)
-	k.subscriber(p.sub)
-	for _, n := range p.names { // there is one at most
+func (k *keyMaker) client(c *Client) {
+	k.bits(c.Closed, c.NetFailed)
+	k.at(max(c.renewedAllAt, k.now.Add(-grid)))
+	k.due(c.noPushUntil)
+	k.subscriber(c.sub)
+	for _, n := range c.names { // there is one at most
 		k.localName(n)
 	}
 	var rest []string
-	for id := range p.tenures {
+	for id := range c.tenures {
 		rest = append(rest, id)
 	}
 	slices.SortFunc(rest, byAge)
 	for _, id := range rest {
-		k.tenure(p.tenures[id])
+		k.tenure(c.tenures[id])
 	}
 	var cleanups []*cleanup
-	for e := range p.cleanups {
+	for e := range c.cleanups {
 		cleanups = append(cleanups, e)
 	}
 	slices.SortFunc(cleanups, func(a, b *cleanup) int {
@@ -100,7 +100,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 	}
 	k.id(t.ID)
 	k.num(int64(t.phase))
-	k.bits(t.local.listed, t.mayRunLate)
+	k.bits(t.name.listed, t.mayRunLate)
 	if t.phase == ended {
 		return
 	}
@@ -108,7 +108,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 	switch t.phase {
 	case asked, queued:
 		k.bits(t.asking != nil, t.inQueue, t.foundHeld, t.sentWait, t.requeue, t.earlyRecall)
-		k.num(t.local.seen.position)
+		k.num(t.name.seen.position)
 		k.pushStart(t)
 		k.arrival(t.arrival)
 		k.at(t.lateGrantAt)
@@ -159,7 +159,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 func (k *keyMaker) pushStart(t *Tenure) {
 	k.bits(t.firstSent > 0)
 	if t.firstSent > 0 {
-		k.at(t.pushStart(k.w.us(), t.local.sub.sentAt, clock.Never))
+		k.at(t.pushStart(k.w.us(), t.name.sub.sentAt, clock.Never))
 	}
 }
 
@@ -170,7 +170,7 @@ func (k *keyMaker) serves(t *Tenure) {
 		return
 	}
 	served := int64(0)
-	for c := t.local.waiters.first; c != nil && c.number <= t.servesUpTo; c = c.after {
+	for c := t.name.waiters.first; c != nil && c.number <= t.servesUpTo; c = c.after {
 		served++
 	}
 	k.num(served)
@@ -180,7 +180,7 @@ func (k *keyMaker) turn(u *Turn) {
 	if k.known(unsafe.Pointer(u)) {
 		return
 	}
-	k.bits(u.Ended.Load() != nil, u.removal != nil, u.Local.turn == u)
+	k.bits(u.Ended.Load() != nil, u.removal != nil, u.Name.turn == u)
 	k.num(int64(u.shares))
 	k.tenure(u.Tenure)
 }
@@ -197,11 +197,11 @@ func (k *keyMaker) request(r *Request) {
 	k.due(r.Sent.Add(r.Attempt))
 	if t := r.Tenure; t != nil {
 		k.at(r.Sent)
-		k.bits(r.Local.listed, r.Sent < k.pr.p.netFailureOver, r.Local.sub.confirmedBefore(r.Sent), r.Sent >= t.clockPair.sent, r.Sent >= t.verifySince)
+		k.bits(r.Name.listed, r.Sent < k.pr.p.netFailureOver, r.Name.sub.confirmedBefore(r.Sent), r.Sent >= t.clockPair.sent, r.Sent >= t.verifySince)
 		k.tenure(t)
 	}
 	if e := cleanupOf(r); e != nil {
-		if _, lives := e.p.cleanups[e]; !lives || e.asking != r {
+		if _, lives := e.client.cleanups[e]; !lives || e.asking != r {
 			k.num(0)
 		} else {
 			k.num(1)
@@ -240,7 +240,7 @@ func (k *keyMaker) cleanup(e *cleanup) {
 	k.args(&e.call)
 	k.due(min(e.until, k.now.Add(8*grid)))
 	k.delay(e.wait)
-	k.bits(e.lockKeyOnly, e.answered, e.asking != nil, e.p.cancels.Of(e.call.Args[0]) == e)
+	k.bits(e.lockKeyOnly, e.answered, e.asking != nil, e.client.cancels.Of(e.call.Args[0]) == e)
 	k.num(int64(e.repeatAfter))
 	if e.asking != nil {
 		k.request(e.asking)

@@ -10,28 +10,28 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Waiter is one call of Lock or TryLock that has no answer yet.
-type Waiter struct {
+// LocalWaiter is one call of Lock or TryLock that has no answer yet.
+type LocalWaiter struct {
 	Try     bool
-	Local   *Name
+	Name    *Name
 	number  int64
 	since   clock.Instant
 	MinHold time.Duration // Mutex.MinHold
 	MaxHold time.Duration // Mutex.MaxHold
 	Grace   time.Duration // Mutex.Grace
-	Call    any           // for the host: the process does not read it
+	Call    any           // for the host: the Client does not read it
 	listed  bool
 
-	prev, after *Waiter
+	prev, after *LocalWaiter
 }
 
 // Failure returns the newest error of the store for this name. It returns nil if the store has
 // answered since, or if w does not wait any more.
-func (w *Waiter) Failure() error {
-	if !w.listed || w.Local.failingSince == 0 {
+func (w *LocalWaiter) Failure() error {
+	if !w.listed || w.Name.failingSince == 0 {
 		return nil
 	}
-	return w.Local.lastErr
+	return w.Name.lastErr
 }
 
 // Outcome is what a waiter gets: a turn, or an error.
@@ -40,14 +40,14 @@ type Outcome struct {
 	Err  error
 }
 
-// localWaiters are the waiters of one process for one name, in order of arrival.
-type localWaiters struct {
-	first, last *Waiter
+// localQueue has the waiters of one Client for one name, in order of arrival.
+type localQueue struct {
+	first, last *LocalWaiter
 	n           int
 	tries       int
 }
 
-func (q *localWaiters) push(w *Waiter) {
+func (q *localQueue) push(w *LocalWaiter) {
 	w.prev, w.after, w.listed = q.last, nil, true
 	if q.last != nil {
 		q.last.after = w
@@ -61,7 +61,7 @@ func (q *localWaiters) push(w *Waiter) {
 	}
 }
 
-func (q *localWaiters) remove(w *Waiter) {
+func (q *localQueue) remove(w *LocalWaiter) {
 	if w.prev != nil {
 		w.prev.after = w.after
 	} else {
@@ -80,12 +80,12 @@ func (q *localWaiters) remove(w *Waiter) {
 }
 
 // anyBlocking reports whether a waiter in this queue blocks.
-func (q *localWaiters) anyBlocking() bool { return q.n > q.tries }
+func (q *localQueue) anyBlocking() bool { return q.n > q.tries }
 
 // admit puts a waiter at the end of the local queue.
-func (n *Name) admit(w *Waiter, now clock.Instant) {
+func (n *Name) admit(w *LocalWaiter, now clock.Instant) {
 	n.admitted++
-	w.Local, w.number, w.since = n, n.admitted, now
+	w.Name, w.number, w.since = n, n.admitted, now
 	n.waiters.push(w)
 }
 
@@ -99,7 +99,7 @@ func (n *Name) rejectTries(now clock.Instant) {
 func (n *Name) answerTries(what func() error) {
 	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
 		n.waiters.remove(w)
-		n.p.Host.Deliver(w, Outcome{Err: what()})
+		n.client.Host.Deliver(w, Outcome{Err: what()})
 	}
 }
 
@@ -122,9 +122,9 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	}
 }
 
-// Held returns a *Held for a TryLock, from what this process knows. It does not ask Redis.
+// Held returns a *Held for a TryLock, from what this Client knows. It does not ask Redis.
 func (n *Name) Held(now clock.Instant) error {
-	e := &Held{Name: n.Name, Waiters: n.waiters.n}
+	e := &Held{Name: n.Text, Waiters: n.waiters.n}
 	if t := n.tenure; t.phase >= holding {
 		e.Owner, e.Remaining = n.Kind.Owner, max(0, t.Ends().Sub(now))
 		if n.turn == nil && t.inMinHold(now) {
@@ -139,7 +139,7 @@ func (n *Name) Held(now clock.Instant) error {
 }
 
 func (n *Name) heldBy(now clock.Instant) error {
-	e := &Held{Name: n.Name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
+	e := &Held{Name: n.Text, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
 	if id, ours := keyspace.ParseID(n.seen.holder); ours {
 		e.Owner = id.Owner
 	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
@@ -159,23 +159,23 @@ func (n *Name) heldBy(now clock.Instant) error {
 // the round trip is shared, so each name handles its answer as that of a single lock.
 // See docs/protocol.md.
 
-// Group is several names that ask by one script. They are new: this process neither held
+// Group is several names that ask by one script. They are new: this Client neither held
 // nor wanted them. A name leaves the group with its first answer, or when its waiter has
 // given up. The engine's mutex protects it.
 type Group struct {
-	p      *Process
+	client *Client
 	names  []*Name
 	Asking *Request // the newest that was sent
 }
 
 // EnterTogether makes a local name for each name, with one waiter, and asks for all of them by one
 // script. keys and waiters have the order of names. Unused must have returned nil for these names.
-func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*Waiter, now clock.Instant) *Group {
-	g := &Group{p: p}
+func (c *Client) EnterTogether(names []string, keys []*keyspace.Keys, waiters []*LocalWaiter, now clock.Instant) *Group {
+	g := &Group{client: c}
 	for i, name := range names {
-		n := p.newName(name, name, keys[i], p.defaultKind)
+		n := c.newName(name, name, keys[i], c.defaultKind)
 		n.admit(waiters[i], now)
-		n.tenure = p.newTenure(n)
+		n.tenure = c.newTenure(n)
 		n.tenure.group = g
 		g.names = append(g.names, n)
 	}
@@ -186,14 +186,14 @@ func (p *Process) EnterTogether(names []string, keys []*keyspace.Keys, waiters [
 	return g
 }
 
-// Unused returns nil if this process neither holds nor wants any of the names. Otherwise it returns
+// Unused returns nil if this Client neither holds nor wants any of the names. Otherwise it returns
 // ErrOneByOne, or for a try a *Held if one of them is busy. After Close it returns wire.ErrClosed.
-func (p *Process) Unused(names []string, try bool, now clock.Instant) (err error) {
-	if p.Closed {
+func (c *Client) Unused(names []string, try bool, now clock.Instant) (err error) {
+	if c.Closed {
 		return wire.ErrClosed
 	}
 	for _, name := range names {
-		n := p.names[name]
+		n := c.names[name]
 		if n != nil && try && n.busy() {
 			return n.Held(now)
 		}
@@ -215,8 +215,8 @@ func (g *Group) ask(now clock.Instant) {
 			continue
 		}
 		r := &Request{
-			Call: n.callFor(script.Lock, []string{t.ID}), Local: n, Tenure: t,
-			Sent: now, Attempt: g.p.Attempt(), OnAnswer: (*Request).lockAnswered,
+			Call: n.callFor(script.Lock, []string{t.ID}), Name: n, Tenure: t,
+			Sent: now, Attempt: g.client.Attempt(), OnAnswer: (*Request).lockAnswered,
 		}
 		if t.firstSent == 0 {
 			t.firstSent = now
@@ -228,7 +228,7 @@ func (g *Group) ask(now clock.Instant) {
 		carried = append(carried, r)
 	}
 	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}
-	g.p.Host.Send(g.Asking)
+	g.client.Host.Send(g.Asking)
 }
 
 // leaveGroup makes a name go on without its group, and reports whether it had one. A caller that
