@@ -60,9 +60,9 @@ func (e *ValueError) Error() string {
 // Unwrap returns [ErrValue].
 func (e *ValueError) Unwrap() error { return ErrValue }
 
-// checkValue refuses a value that keyspace.CleanOwner would change: half an address is
+// validateValue refuses a value that keyspace.CleanOwner would change: half an address is
 // worse than none.
-func checkValue(value string) error {
+func validateValue(value string) error {
 	switch {
 	case len(value) > MaxValue:
 		return &ValueError{value, fmt.Sprintf("has %d bytes: at most %d are allowed", len(value), MaxValue)}
@@ -87,7 +87,7 @@ func checkValue(value string) error {
 func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	c := e.client.engine
 	value = cmp.Or(value, c.Owner)
-	if err := checkValue(value); err != nil {
+	if err := validateValue(value); err != nil {
 		return nil, err
 	}
 	return (&Mutex{client: e.client, name: e.name, kind: c.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}).Lock(ctx)
@@ -166,7 +166,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	case l.turn.Name.Kind.Term == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
-	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
+	if err := cmp.Or(validateValue(value), ctx.Err()); err != nil {
 		return err
 	}
 	return publicError(e.Proclaim(ctx, l.turn, value))

@@ -88,5 +88,5 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 // until ctx ends. It returns the error of ctx, or [ErrClosed]; the leases say the rest.
 func (c *Client) Confirm(ctx context.Context, name string) error {
 	defer runtime.KeepAlive(c) // else the garbage collector may close it during the call
-	return c.engine.Confirm(ctx, name)
+	return c.engine.Verify(ctx, name)
 }

@@ -74,7 +74,7 @@ func (l *Lease) Eval(ctx context.Context, source string, keys, args []string) ([
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkEval(source, n.Keys, keys, c.engine.Sharded); err != nil {
+	if err := validateEval(source, n.Keys, keys, c.engine.Sharded); err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", n.Text, err)
 	}
 	call := driver.Call{
@@ -144,9 +144,9 @@ func (e *evalScripts) of(source string) *driver.Script {
 	return s
 }
 
-// checkEval returns an error if Eval can't run source with these keys. own are the keys of the
+// validateEval returns an error if Eval can't run source with these keys. own are the keys of the
 // lock. sharded: the keys are spread over the nodes of a Cluster.
-func checkEval(source string, own *keyspace.Keys, keys []string, sharded bool) error {
+func validateEval(source string, own *keyspace.Keys, keys []string, sharded bool) error {
 	if strings.HasPrefix(source, "#!") {
 		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)
 	}

@@ -46,7 +46,7 @@ func TestCheckEval(t *testing.T) {
 		{"return 1", keyspace.Reserved + "x", false, true},
 		{"return 1", "elsewhere", true, true},
 	} {
-		err := checkEval(test.source, own, []string{test.key}, test.sharded)
+		err := validateEval(test.source, own, []string{test.key}, test.sharded)
 		if got := err != nil; got != test.refused {
 			t.Errorf("%q with the key %q: got %v, want refused %v", test.source, test.key, err, test.refused)
 		}

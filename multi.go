@@ -63,7 +63,7 @@ func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) {
 }
 
 func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
-	if err := m.check(ctx, try); err != nil {
+	if err := m.validate(ctx, try); err != nil {
 		return nil, err
 	}
 	for {
@@ -101,7 +101,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 		}
 		for _, name := range names {
 			mutex := m.client.Mutex(name)
-			mutex.removals = &all.removals
+			mutex.leftovers = &all.leftovers
 			lease, err := mutex.acquire(under, try)
 			if err != nil {
 				return nil, all.giveUp(ctx, under, m.client, err)
@@ -118,7 +118,7 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	turns, err := m.client.engine.AcquireTogether(ctx, names, try, &all.removals)
+	turns, err := m.client.engine.AcquireTogether(ctx, names, try, &all.leftovers)
 	got := &MultiLease{}
 	for _, u := range turns {
 		got.leases = append(got.leases, &Lease{turn: u, client: m.client})
@@ -137,7 +137,7 @@ func (l *MultiLease) giveUp(ctx, under context.Context, c *Client, err error) er
 	lost := l.lost()
 	l.giveBack(l, err)
 	if under.Err() != nil {
-		c.engine.AwaitRemovals(l.removals)
+		c.engine.AwaitLeftovers(l.leftovers)
 	}
 	switch own := ctx.Err(); {
 	case own == nil && lost != nil:
@@ -158,8 +158,8 @@ func (l *MultiLease) whole() (*MultiLease, error) {
 	return l, nil
 }
 
-// check returns an error for bad names and for a deadlock, before anything is locked.
-func (m *Multi) check(ctx context.Context, try bool) error {
+// validate returns an error for bad names and for a deadlock, before anything is locked.
+func (m *Multi) validate(ctx context.Context, try bool) error {
 	if len(m.names) == 0 {
 		return &NameError{"", "is missing: Multi needs at least one name"}
 	}
@@ -186,9 +186,9 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *Multi
 // MultiLease is one caller's hold of several names. It is over when the lease of any
 // name is over. The other names stay held until Release.
 type MultiLease struct {
-	leases   []*Lease        // in the order of the names
-	removals engine.Removals // of a failed attempt
-	over     context.Context
+	leases    []*Lease         // in the order of the names
+	leftovers engine.Leftovers // of a failed attempt
+	over      context.Context
 
 	once   sync.Once // a second Release waits for the first
 	result error
@@ -305,7 +305,7 @@ func (l *MultiLease) giveBack(got *MultiLease, err error) {
 	case errors.Is(err, ErrHeld):
 		_ = got.release() // a release without an answer is repeated in the background
 	case len(got.leases) > 0:
-		l.removals.Add(got.release)
+		l.leftovers.Add(got.release)
 	}
 }
 

@@ -67,10 +67,10 @@ type Mutex struct {
 	// exported. Each call of Lock has its own tenure, as with Owner.
 	NoRenew bool
 
-	client   *Client
-	name     string
-	removals *engine.Removals // of a Multi, which waits for the removals of all its names together
-	kind     *machine.Kind    // of an Election, a Semaphore or an RWMutex; else nil
+	client    *Client
+	name      string
+	leftovers *engine.Leftovers // of a Multi, which waits for what all its names left, together
+	kind      *machine.Kind     // of an Election, a Semaphore or an RWMutex; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -105,7 +105,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := m.check(); err != nil {
+	if err := m.validate(); err != nil {
 		return nil, err
 	}
 	further := try && m.kind != nil && m.kind.Shared() // a try never waits, so it can get a further part without a deadlock
@@ -121,7 +121,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // asked returns what the engine needs for a call of this Mutex.
 func (m *Mutex) asked(k *machine.Kind, try bool) engine.Lock {
-	return engine.Lock{Name: m.name, Kind: k, Try: try, MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace, Removals: m.removals}
+	return engine.Lock{Name: m.name, Kind: k, Try: try, MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace, Leftovers: m.leftovers}
 }
 
 // again locks the name under the context of a lease of the same name.
@@ -199,11 +199,11 @@ func joined(err, another error) error {
 	return errors.Join(err, another)
 }
 
-// check panics if a field is out of range. It returns an error if a quorum does not
+// validate panics if a field is out of range. It returns an error if a quorum does not
 // support a field.
-func (m *Mutex) check() error {
+func (m *Mutex) validate() error {
 	ttl := cmp.Or(m.TTL, m.client.engine.TTL)
-	checkTTL("Mutex.TTL", ttl)
+	validateTTL("Mutex.TTL", ttl)
 	switch {
 	case m.Grace < 0 || m.Grace > ttl:
 		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", m.name, m.Grace, ttl))
@@ -254,7 +254,7 @@ const MaxMinHold = 31 * 24 * time.Hour
 // returns [ErrKind] for a Semaphore or RWMutex: use package admin. A Mutex of a
 // [QuorumClient] returns an error.
 func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error) {
-	if err := m.check(); err != nil {
+	if err := m.validate(); err != nil {
 		return nil, err
 	}
 	first, err := m.client.stealing(ctx, m.name, tenure, reason)

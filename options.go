@@ -102,7 +102,7 @@ func (o *Options) withDefaults() Options {
 	if v.TTL == 0 {
 		v.TTL = DefaultTTL
 	}
-	checkTTL("Options.TTL", v.TTL)
+	validateTTL("Options.TTL", v.TTL)
 	if v.Linger < 0 {
 		panic(fmt.Sprintf("holdfast: Options.Linger is %v: it must not be negative", v.Linger))
 	}
@@ -122,7 +122,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-func checkTTL(what string, ttl time.Duration) {
+func validateTTL(what string, ttl time.Duration) {
 	if ttl < MinTTL || ttl > MaxTTL || ttl%time.Millisecond != 0 {
 		panic(fmt.Sprintf("holdfast: %s is %v: it must be whole milliseconds from %v to %v", what, ttl, MinTTL, MaxTTL))
 	}

@@ -22,7 +22,7 @@ func publicError(err error) error {
 	case *machine.Held:
 		return &HeldError{Name: e.Name, Owner: e.Owner, Foreign: e.Foreign, Cooldown: e.Cooldown, Remaining: e.Remaining, Waiters: e.Waiters}
 	case *machine.AnotherKind:
-		k := &KindError{Name: e.Name, Kind: kindOf(e.Kind), Size: e.Size, Actual: Kind(e.Answer.Kind)}
+		k := &KindError{Name: e.Name, Kind: kindOf(e.Letter), Size: e.Size, Actual: Kind(e.Answer.Kind)}
 		if k.Actual == KindSemaphore {
 			k.ActualSize = int(e.Answer.Capacity)
 		}
@@ -41,7 +41,7 @@ func publicError(err error) error {
 		return &LostError{Name: e.Hold.Name, Token: e.Hold.Token, Cause: Cause(e.Cause), Reason: e.Reason}
 	case *exported.Late:
 		return &TooSlowError{Name: e.Hold.Name, TTL: e.TTL, RoundTrip: e.RoundTrip}
-	case *exported.Unconfirmed:
+	case *exported.Unacknowledged:
 		return &ReplicasError{Name: e.Hold.Name, Want: e.Want, Got: e.Got, Connected: -1}
 	case *ballot.Denied:
 		return &QuorumError{Need: e.Need, Nodes: e.Nodes}
@@ -55,16 +55,16 @@ func publicEvent(e machine.Event, at time.Time) Event {
 	case machine.Queueing:
 		return Queued{Name: e.Name, Position: e.Position, Holder: e.Holder, Remaining: e.Remaining, Joined: e.Joined}
 	case machine.TurnGranted:
-		return Granted{Name: e.Name, Owner: e.Holder, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Kind), At: at, Source: Source(e.Source)}
+		return Granted{Name: e.Name, Owner: e.Holder, Token: e.Token, Waited: e.Took, Kind: kindOf(e.Letter), At: at, Source: Source(e.Source)}
 	case machine.NameRecalled:
 		return Recalled{Name: e.Name}
 	case machine.LeaseReleased:
-		return Released{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+		return Released{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Letter), At: at}
 	case machine.LeaseLost:
 		if Cause(e.Cause) == Exported {
-			return LeaseExported{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+			return LeaseExported{Name: e.Name, Owner: e.Holder, Token: e.Token, Held: e.Took, Kind: kindOf(e.Letter), At: at}
 		}
-		return Lost{Name: e.Name, Owner: e.Holder, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Kind), At: at}
+		return Lost{Name: e.Name, Owner: e.Holder, Token: e.Token, Cause: Cause(e.Cause), Reason: e.Reason, Held: e.Took, Kind: kindOf(e.Letter), At: at}
 	case machine.Renewed:
 		return Renewed{Name: e.Name, Remaining: e.Remaining, Replicas: e.Replicas, Slack: e.Slack}
 	case machine.RenewFailed:

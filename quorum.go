@@ -56,7 +56,7 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 		o = *options
 	}
 	v := (&Options{Prefix: o.Prefix, TTL: o.TTL, Owner: o.Owner, Logger: o.Logger, OnEvent: o.OnEvent}).withDefaults()
-	if err := checkQuorum(id, v.TTL, len(stores)); err != nil {
+	if err := validateQuorum(id, v.TTL, len(stores)); err != nil {
 		panic("holdfast: NewQuorum: " + err.Error())
 	}
 	for i, store := range stores {
@@ -71,7 +71,7 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	return front
 }
 
-func checkQuorum(id string, ttl time.Duration, n int) error {
+func validateQuorum(id string, ttl time.Duration, n int) error {
 	parsed, err := keyspace.ParseQuorumID(id)
 	switch {
 	case err != nil:

@@ -57,13 +57,13 @@ type Semaphore struct {
 // name has no size yet. Semaphore panics if size is not from 1 to [MaxSize]. Acquire
 // returns [ErrName] if the name cannot be a key.
 func (c *Client) Semaphore(name string, size int) *Semaphore {
-	checkSize(size)
+	validateSize(size)
 	s := &Semaphore{client: c, name: name}
 	s.size.Store(int64(size))
 	return s
 }
 
-func checkSize(size int) {
+func validateSize(size int) {
 	if size < 1 || size > MaxSize {
 		panic(fmt.Sprintf("holdfast: the size of a Semaphore is %d: it must be from 1 to %d", size, MaxSize))
 	}
@@ -119,7 +119,7 @@ func (s *Semaphore) Permits(n int) Locker {
 // Errors: [ErrKind], [ErrClosed], or [ErrUnreachable], after which the size may have
 // changed: call it again.
 func (s *Semaphore) Resize(ctx context.Context, size int) error {
-	checkSize(size)
+	validateSize(size)
 	e := s.client.engine
 	k, err := s.client.openKeys(s.name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		case err != nil:
 			return wire.Failure(s.name, nil, err)
 		case a.Word == "other kind":
-			return publicError(&machine.AnotherKind{Name: s.name, Kind: keyspace.Permits, Size: size, Answer: a})
+			return publicError(&machine.AnotherKind{Name: s.name, Letter: keyspace.Permits, Size: size, Answer: a})
 		case a.Word == "resized":
 			s.size.Store(int64(size))
 			return nil

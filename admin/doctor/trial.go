@@ -217,7 +217,7 @@ func (t *trial) receives(ctx context.Context, kind, id string) bool {
 	for {
 		select {
 		case payload := <-t.pushed:
-			if m, err := wire.DecodePush(payload); err == nil && m.Kind == kind && m.ID == id {
+			if m, err := wire.DecodePush(payload); err == nil && m.Word == kind && m.ID == id {
 				return true
 			}
 		case <-ctx.Done():

@@ -11,9 +11,9 @@ import (
 
 // answers are the answers of the nodes to one renewal, by the number of the node.
 type answers struct {
-	of   []wire.Answer
-	came int // how many answers and errors
-	errs []error
+	of      []wire.Answer
+	arrived int // how many answers and errors
+	errs    []error
 }
 
 // newAnswers returns the answers of n nodes that have not answered yet.
@@ -22,7 +22,7 @@ func newAnswers(n int) answers { return answers{of: make([]wire.Answer, n), errs
 // take notes the answer or the error of node i.
 func (s *answers) take(i int, a wire.Answer, err error) {
 	s.of[i], s.errs[i] = a, err
-	s.came++
+	s.arrived++
 }
 
 // number returns how many servers answered with this word.
@@ -30,20 +30,20 @@ func (s *answers) number(word string) int {
 	return majority.Distinct(len(s.of), func(i int) (string, bool) { return s.of[i].Run, s.of[i].Word == word })
 }
 
-// shortest returns for how long all nodes that say "ours" keep the name for us, and at most
+// remaining returns for how long all nodes that answered "ours" keep the name for us, at most
 // longest.
-func (s *answers) shortest(longest time.Duration) time.Duration {
+func (s *answers) remaining(longest time.Duration) time.Duration {
 	least := longest
 	for _, a := range s.of {
-		if a.Word == "ours" && a.PTTL >= 0 { // else somebody took the expiry away
+		if a.Word == "ours" && a.PTTL >= 0 { // else another client removed the expiry
 			least = min(least, a.PTTL)
 		}
 	}
 	return least
 }
 
-// taker returns the holder that has the name instead, or "".
-func (s *answers) taker() string {
+// otherHolder returns the id that has the name instead, or "".
+func (s *answers) otherHolder() string {
 	for _, a := range s.of {
 		if a.Word == "lost" && a.Holder != "" {
 			return a.Holder
@@ -64,8 +64,8 @@ func (s *answers) denied(id string) []error {
 	return errs
 }
 
-// denial returns why a node did not vote, or nil if it has answered. final: the reason does not
-// pass by itself.
+// denial returns why a node did not vote, or nil if it has answered. final reports whether the
+// reason does not pass by itself.
 func denial(id string, a wire.Answer, err error) (final bool, denied error) {
 	switch {
 	case err != nil:

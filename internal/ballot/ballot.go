@@ -12,12 +12,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Kind is what a request asks for.
-type Kind int
+// Op is what a request asks for.
+type Op int
 
-// The kinds of a request. The package comment has their answers.
+// The operations. The package comment has their answers.
 const (
-	Lock Kind = iota
+	Lock Op = iota
 	Renew
 	Held
 	Unlock
@@ -26,7 +26,7 @@ const (
 
 // Request is one question to all nodes. It must not be changed after Ask.
 type Request struct {
-	Kind    Kind
+	Op      Op
 	ID      string
 	Place   *Place
 	Sent    clock.Instant // when it was asked; read before
@@ -48,7 +48,7 @@ type Call struct {
 	place *Place
 }
 
-// id is that of the tenure that the call is about.
+// id returns the id of the tenure that the call is about.
 func (c *Call) id() string { return c.Args[0] }
 
 // part is a part of a Ballot that waits for the answer to a call.
@@ -59,7 +59,7 @@ type part interface {
 // Host is what a Ballot calls. A method may call Ask, but not Answered and Tick. The
 // Ballot does not expect any result.
 type Host interface {
-	// Send has a node run a script. Its result, or an error, must come back by Answered.
+	// Send sends a script to a node. Its result, or an error, must come back by Answered.
 	Send(c *Call)
 	// Answer is the answer to a request.
 	Answer(r *Request, a wire.Answer, err error, now clock.Instant)
@@ -67,31 +67,31 @@ type Host interface {
 	Failed(name string, c *Call, err error)
 }
 
-// stand is where a tenure stands.
-type stand int
+// tenurePhase is the state of a tenure.
+type tenurePhase int
 
 const (
-	asked     stand = iota // its try is not decided
-	held                   // a majority has it
-	unlocking              // Unlock was asked
-	ended                  // lost, released or given up
+	asked     tenurePhase = iota // its try is not decided
+	held                         // a majority has it
+	unlocking                    // Unlock was asked
+	ended                        // lost, released or given up
 )
 
-// tenure is what is known of one id.
+// tenure is the state of one id.
 type tenure struct {
 	id     string
 	place  *Place
-	stand  stand
+	phase  tenurePhase
 	try    *try
 	token  int64         // the majority's
 	ends   clock.Instant // its deadline
-	expiry clock.Instant // by when the nodes forget it, unless it is renewed
+	expiry clock.Instant // when it has expired on all nodes, unless it is renewed
 	wanted clock.Instant // until when another place of this Client has polled for it
 	unlock *unlock
 }
 
-// confirmed notes that a majority has it for the ttl from start.
-func (t *tenure) confirmed(start clock.Instant) {
+// prolong moves the deadline: a majority has the name for the ttl, which counts from start.
+func (t *tenure) prolong(start clock.Instant) {
 	t.ends = max(t.ends, clock.Deadline(start, t.place.TTL))
 	t.expiry = max(t.expiry, start.Add(t.place.TTL))
 }
@@ -104,7 +104,7 @@ type Settings struct {
 	Random  func(d time.Duration) time.Duration
 }
 
-// Ballot is what a Client knows of the nodes of its quorum. It is not safe for concurrent use.
+// Ballot is the state of a Client's requests to the nodes of its quorum. It is not safe for concurrent use.
 // Make it with New.
 type Ballot struct {
 	Settings
@@ -123,7 +123,7 @@ type Ballot struct {
 	closed    bool
 }
 
-// New returns a Ballot of nodes that nothing is known of.
+// New returns a Ballot that has not asked its nodes anything yet.
 func New(s Settings, host Host) *Ballot {
 	b := &Ballot{
 		Settings: s, host: host, need: majority.Of(s.Nodes),
@@ -148,21 +148,21 @@ func (b *Ballot) Silent(node int) bool { return b.nodes[node].silent.Load() }
 func (b *Ballot) Ask(r *Request) {
 	switch {
 	case b.closed:
-	case r.Kind == Lock:
+	case r.Op == Lock:
 		(&try{b: b, request: r, tenure: b.begin(r)}).begin()
-	case r.Kind == Renew || r.Kind == Held:
+	case r.Op == Renew || r.Op == Held:
 		(&renewal{b: b, request: r, tenure: b.tenureOf(r)}).begin()
-	case r.Kind == Unlock:
-		(&round{unlock: b.unlocked(b.tenureOf(r)), request: r}).begin()
-	case r.Kind == Undo:
+	case r.Op == Unlock:
+		(&round{unlock: b.beginUnlock(b.tenureOf(r)), request: r}).begin()
+	case r.Op == Undo:
 		b.undo(r)
 	}
 }
 
-// Answered takes the answer of a node to a call, or why there is none. err is ErrNotSent, if it
-// is sure that the node was not asked.
+// Answered takes the answer of a node to a call, or the error if there is none. err is ErrNotSent
+// only if the call was certainly not sent.
 func (b *Ballot) Answered(c *Call, a wire.Answer, err error, now clock.Instant) {
-	b.nodes[c.Node].returned(c.Sent, err, now)
+	b.nodes[c.Node].noteResult(c.Sent, err, now)
 	if !b.closed {
 		c.part.answered(c, a, err, now)
 		return
@@ -171,14 +171,14 @@ func (b *Ballot) Answered(c *Call, a wire.Answer, err error, now clock.Instant) 
 	case script.QuorumLock, script.QuorumRepair: // it may have run after its unlock
 		b.owed = append(b.owed, b.unlockOn(c.Node, c.place, c.id()))
 	case script.QuorumUnlock:
-		if err != nil && wire.Transient(err) { // the others have sufficed
+		if err != nil && wire.Transient(err) { // a majority of other nodes has answered
 			b.owed = append(b.owed, c)
 		}
 	}
 }
 
-// Dropped takes back a call that was not sent before Close. An unlock may be all that is left of
-// a lease that was released: it stays owed.
+// Dropped takes back a call that was not sent before Close. Close must still send an unlock:
+// no other request releases that lease.
 func (b *Ballot) Dropped(c *Call) {
 	b.nodes[c.Node].inflight--
 	if c.Script == script.QuorumUnlock {
@@ -191,7 +191,7 @@ func (b *Ballot) Next() clock.Instant { return b.timers.Next() }
 
 // Tick does what is due, but not more than 512 things: then Next is still due.
 func (b *Ballot) Tick(now clock.Instant) {
-	for range 512 { // others want the mutex too
+	for range 512 { // other goroutines need the mutex, too
 		t := b.timers.Due(now)
 		if t == nil {
 			return
@@ -204,12 +204,13 @@ func (b *Ballot) Tick(now clock.Instant) {
 // does not poll already must not ask for the name before.
 func (b *Ballot) NotBefore(name string) clock.Instant { return b.yields.until[name] }
 
-// Close ends the Ballot: no request is answered any more. What all tenures, all cleanups and all
-// silent nodes are owed becomes Owed. Answered and Dropped still take what comes back.
+// Close ends the Ballot: no request is answered any more. For each tenure, each cleanup and each
+// silent node it stores the unlocks that are still needed, for Owed. Answered and Dropped still
+// take the results of earlier calls.
 func (b *Ballot) Close(now clock.Instant) {
 	b.closed, b.timers = true, clock.Timers{}
 	for id, t := range b.tenures {
-		if t.stand != asked && t.expiry.Add(t.place.TTL) < now {
+		if t.phase != asked && t.expiry.Add(t.place.TTL) < now {
 			continue // all nodes have forgotten it
 		}
 		for i := range b.nodes {
@@ -226,8 +227,8 @@ func (b *Ballot) Close(now clock.Instant) {
 	}
 }
 
-// Owed returns the calls that end, on each node, what this Client may have there. It returns each
-// once. More may become owed while calls of before Close come back.
+// Owed returns the calls that remove the ids of this Client from the nodes. It returns each call
+// once. There may be more after results of calls that were sent before Close.
 func (b *Ballot) Owed() []*Call {
 	owed := b.owed
 	b.owed = nil
@@ -249,8 +250,8 @@ func (b *Ballot) Busy(waited time.Duration) int {
 	return max(slow, b.need-quiet)
 }
 
-// Grace is how long Close waits for a node after a majority has confirmed: as long as a try
-// would. A silent node gets as long as it takes to send what it is owed.
+// Grace returns how long Close waits for a node after a majority has answered: as long as a try
+// would. For a silent node that is toSend, the time that it takes to send the calls.
 func (b *Ballot) Grace(node int, toSend time.Duration) time.Duration {
 	if n := b.nodes[node]; !n.silent.Load() {
 		return n.patience(b.Attempt)
@@ -258,38 +259,38 @@ func (b *Ballot) Grace(node int, toSend time.Duration) time.Duration {
 	return toSend
 }
 
-// send has a node run a script.
+// send sends a script to a node.
 func (b *Ballot) send(to int, s *driver.Script, place *Place, args []string, now clock.Instant, attempt time.Duration, part part) {
 	c := &Call{
 		Call: driver.Call{Script: s, Keys: place.keys(s), Args: args},
 		Node: to, Sent: now, Attempt: attempt, part: part, place: place,
 	}
-	b.nodes[to].asked(b.Attempt, now)
+	b.nodes[to].noteSent(b.Attempt, now)
 	b.host.Send(c)
 }
 
-// unlockOn is a call that takes an id off one node, for Close.
+// unlockOn returns a call that removes an id from one node, for Close.
 func (b *Ballot) unlockOn(node int, place *Place, args ...string) *Call {
 	return &Call{Call: driver.Call{Script: script.QuorumUnlock, Keys: place.unlock[:], Args: args}, Node: node, place: place}
 }
 
-// saw notes a token that was seen on a node, with those that were reserved by it.
-func (b *Ballot) saw(token int64) { b.seen = max(b.seen, token+protocol.TokenBlock-1) }
+// noteToken notes a token that a node has shown, and the tokens reserved with it.
+func (b *Ballot) noteToken(token int64) { b.seen = max(b.seen, token+protocol.TokenBlock-1) }
 
-// tenureOf is what is known of the id of a request.
+// tenureOf returns the tenure of a request's id. An unknown id has ended.
 func (b *Ballot) tenureOf(r *Request) *tenure {
 	if t := b.tenures[r.ID]; t != nil {
 		return t
 	}
-	return &tenure{id: r.ID, place: r.Place, stand: ended, expiry: r.Sent.Add(r.Place.TTL)}
+	return &tenure{id: r.ID, place: r.Place, phase: ended, expiry: r.Sent.Add(r.Place.TTL)}
 }
 
 // begin notes a tenure that is asked for.
 func (b *Ballot) begin(r *Request) *tenure {
 	if len(b.tenures) > b.sweepFrom { // a lease that nobody releases is forgotten when it has expired
 		for _, t := range b.tenures {
-			if t.stand != asked && t.expiry.Add(t.place.TTL) < r.Sent {
-				b.end(t, r.Sent)
+			if t.phase != asked && t.expiry.Add(t.place.TTL) < r.Sent {
+				b.endTenure(t, r.Sent)
 			}
 		}
 		b.sweepFrom = 2*len(b.tenures) + 64
@@ -299,12 +300,13 @@ func (b *Ballot) begin(r *Request) *tenure {
 	return t
 }
 
-// end makes an id past: from now on it is only remembered.
-func (b *Ballot) end(t *tenure, now clock.Instant) {
-	if t.stand == ended {
+// endTenure is the last step of each way in which a tenure ends: from now on its id is only
+// remembered.
+func (b *Ballot) endTenure(t *tenure, now clock.Instant) {
+	if t.phase == ended {
 		return
 	}
-	t.stand = ended
+	t.phase = ended
 	delete(b.tenures, t.id)
 	b.past.Add(t.id, t.place, now, t.place.TTL+time.Minute)
 	if t.wanted > now {
@@ -312,9 +314,9 @@ func (b *Ballot) end(t *tenure, now clock.Instant) {
 	}
 }
 
-// unlocked notes that a tenure is being unlocked.
-func (b *Ballot) unlocked(t *tenure) *unlock {
-	t.stand = unlocking
+// beginUnlock returns the unlock of a tenure. It makes one if there is none.
+func (b *Ballot) beginUnlock(t *tenure) *unlock {
+	t.phase = unlocking
 	if t.unlock == nil {
 		t.unlock = &unlock{b: b, tenure: t, runs: make([]string, len(b.nodes)), done: make([]bool, len(b.nodes))}
 		b.tenures[t.id] = t
@@ -329,15 +331,15 @@ func (b *Ballot) undo(r *Request) {
 	if r.Owned {
 		until = min(until, t.expiry)
 	}
-	given := t.stand == asked
-	b.end(t, now)
+	undecided := t.phase == asked
+	b.endTenure(t, now)
 	b.undoAll(r.ID, r.Place, r.Owned, until, now, &cleanupGroup{request: r, open: b.need})
-	if given {
+	if undecided {
 		t.try.giveUp()
 	}
 }
 
-// undoAll takes an id off all nodes.
+// undoAll removes an id from all nodes.
 func (b *Ballot) undoAll(id string, place *Place, owned bool, until, now clock.Instant, of *cleanupGroup) {
 	args := []string{id}
 	if owned {
@@ -348,13 +350,14 @@ func (b *Ballot) undoAll(id string, place *Place, owned bool, until, now clock.I
 	}
 }
 
-// undoOn takes an id that was not the holder's off one node.
+// undoOn removes an id that does not hold the name from one node.
 func (b *Ballot) undoOn(node int, id string, place *Place, until, now clock.Instant) {
 	(&cleanup{b: b, node: node, place: place, args: []string{id}, until: until}).begin(now)
 }
 
-// undoStale ends an id of ours on a node that still has it, though the tenure is past. Only ids
-// that this Client remembers count: a cloned machine has our Client, and leases of its own.
+// undoStale removes an id of ours from a node that still has it although its tenure has ended. It
+// removes only ids that this Client remembers: a cloned machine has our client id and leases of
+// its own.
 func (b *Ballot) undoStale(on int, id string, now clock.Instant) {
 	n, place := b.nodes[on], b.past.Of(id)
 	if place == nil || n.stale[id] {
@@ -367,26 +370,26 @@ func (b *Ballot) undoStale(on int, id string, now clock.Instant) {
 	b.undoOn(on, id, place, now.Add(place.TTL), now)
 }
 
-// afterPoll is the time within which the poll that follows one which is sent now reaches the
-// nodes: what is left of this one's round trip, the pause, and the way there.
+// afterPoll returns the longest time from the send of one poll until the next poll reaches the
+// nodes: a round trip, the pause, and the way to the nodes.
 func (b *Ballot) afterPoll() time.Duration { return longestPause + shortestPause + b.twoTrips() }
 
-// unlockArgs are those of the unlock of an id that held the name. If the node has a mark, this
-// Client is back that long after the end of it.
+// unlockArgs returns the arguments of the unlock of an id that held the name: the id, and how long
+// the node keeps a mark for this Client after the mark of another Client has expired.
 func (b *Ballot) unlockArgs(id string) []string {
 	return []string{id, wire.Millis(spread + b.twoTrips())}
 }
 
-// twoTrips is twice the usual round trip to the slowest node that is not silent.
+// twoTrips returns twice the usual round trip to the slowest node that is not silent.
 func (b *Ballot) twoTrips() time.Duration {
 	slowest := time.Duration(0)
 	for _, n := range b.nodes {
 		switch {
 		case n.silent.Load():
-		case n.usual == 0:
+		case n.roundTrip == 0:
 			slowest = max(slowest, unknownTrip)
 		default:
-			slowest = max(slowest, n.usual)
+			slowest = max(slowest, n.roundTrip)
 		}
 	}
 	return 2 * min(slowest, longestTrip)
@@ -399,7 +402,7 @@ func (b *Ballot) yield(place *Place, a wire.Answer, now clock.Instant) {
 	}
 }
 
-// pause is how long a waiter that found the name held waits before it polls again.
+// pause returns the time until the next poll of a waiter that found the name held.
 func (b *Ballot) pause() time.Duration {
 	return shortestPause + b.Random(longestPause-shortestPause)
 }

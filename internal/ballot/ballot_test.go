@@ -68,8 +68,8 @@ func (w *world) Answer(r *ballot.Request, a wire.Answer, err error, _ clock.Inst
 func place(name string) *ballot.Place { return ballot.NewPlace(name, keyspace.KeysBeside(name), ttl) }
 
 // ask asks for an id, which begins with one letter for its place.
-func (w *world) ask(kind ballot.Kind, id string, at *ballot.Place) {
-	w.b.Ask(&ballot.Request{Kind: kind, ID: id, Place: at, Sent: w.now, Attempt: attempt, Waits: true, Owned: true, For: id})
+func (w *world) ask(kind ballot.Op, id string, at *ballot.Place) {
+	w.b.Ask(&ballot.Request{Op: kind, ID: id, Place: at, Sent: w.now, Attempt: attempt, Waits: true, Owned: true, For: id})
 }
 
 // from answers the oldest call of a script to each of these nodes.
@@ -138,7 +138,7 @@ func TestRenew(t *testing.T) {
 	taken := wire.Answer{Word: "lost", Holder: "b:1"}
 	ours := wire.Answer{Word: "ours", PTTL: time.Second}
 	for name, test := range map[string]struct {
-		kind    ballot.Kind
+		kind    ballot.Op
 		answers func(w *world)
 		want    string
 		sent    []string

@@ -16,56 +16,56 @@ var ErrNotSent = errors.New("the node does not answer")
 // MostCalls is how many calls may hang in a silent node before more are not sent.
 const MostCalls = 64
 
-// node is what is known of one node.
+// node is the state of one node.
 type node struct {
-	number   int
-	usual    time.Duration // round trip, lately; 0: not known
-	inflight int           // calls that have not come back
-	spoke    clock.Instant // when it last answered, or was first asked of what it owes
+	number     int
+	roundTrip  time.Duration // moving average; 0: not known
+	inflight   int           // calls that have not come back
+	lastAnswer clock.Instant // when it last answered; or later, when the oldest call without an answer was sent
 
-	stale map[string]bool   // past ids that are being ended here, because it still had them
-	owed  map[string]*Place // ids of lost tries that may yet reach it: it was silent
+	stale map[string]bool   // ended ids that are being removed from the node, because it still had them
+	owed  map[string]*Place // ids of lost tries whose lock may reach it late, because it was silent
 
-	silent atomic.Bool // it did not answer in time: nobody waits for it until it does
+	silent atomic.Bool // it did not answer in time: no try waits for it until it answers
 }
 
-// asked notes that a call is sent to it.
-func (n *node) asked(attempt time.Duration, now clock.Instant) {
+// noteSent notes that a call is sent to it.
+func (n *node) noteSent(attempt time.Duration, now clock.Instant) {
 	if n.inflight == 0 {
-		n.spoke = max(n.spoke, now) // it owes nothing from before
+		n.lastAnswer = max(n.lastAnswer, now) // no earlier call waits for its answer
 	}
-	if n.inflight++; n.inflight > MostCalls && now.Sub(n.spoke) > n.patience(attempt) {
+	if n.inflight++; n.inflight > MostCalls && now.Sub(n.lastAnswer) > n.patience(attempt) {
 		n.silent.Store(true)
 	}
 }
 
-// returned notes the result of a call that was sent then.
-func (n *node) returned(sent clock.Instant, err error, now clock.Instant) {
+// noteResult notes the result of a call that was sent at sent.
+func (n *node) noteResult(sent clock.Instant, err error, now clock.Instant) {
 	n.inflight--
 	if _, refused := wire.AsServerError(err); err != nil && !refused {
 		n.silent.Store(true)
 		return
 	}
 	n.silent.Store(false)
-	n.spoke = now
+	n.lastAnswer = now
 	took := now.Sub(sent)
-	if n.usual == 0 {
-		n.usual = took
+	if n.roundTrip == 0 {
+		n.roundTrip = took
 	}
-	n.usual += (took - n.usual) / 8
+	n.roundTrip += (took - n.roundTrip) / 8
 }
 
-// patience is how long a decision waits for the node: a few times its usual round trip. Whether
-// a name is won never depends on it, only when a try is given up.
+// patience returns how long a try waits for the node: a few times its usual round trip. It decides
+// when a try is lost, never whether a try is won.
 func (n *node) patience(attempt time.Duration) time.Duration {
-	if n.usual == 0 {
+	if n.roundTrip == 0 {
 		return min(attempt, 500*time.Millisecond)
 	}
-	return min(4*n.usual+25*time.Millisecond, attempt)
+	return min(4*n.roundTrip+25*time.Millisecond, attempt)
 }
 
-// owes notes an id that may have to be taken off it.
-func (n *node) owes(id string, place *Place) {
+// owe notes an id that may have to be removed from the node.
+func (n *node) owe(id string, place *Place) {
 	if n.owed == nil {
 		n.owed = map[string]*Place{}
 	}

@@ -19,7 +19,7 @@ type Place struct {
 	lock   [4]string // lock, fence, marker and wanted; most scripts take fewer
 	unlock [2]string // lock and wanted
 
-	splits int           // tries in a row in which nobody was seen to hold a majority
+	splits int           // tries in a row whose votes were split: no id had a majority
 	late   clock.Instant // when the newest try was won with too little of the ttl left; 0: none
 }
 
@@ -33,7 +33,7 @@ func NewPlace(name string, keys *keyspace.Keys, ttl time.Duration) *Place {
 	}
 }
 
-// keys are those that a script takes.
+// keys returns the keys of a script.
 func (p *Place) keys(s *driver.Script) []string {
 	switch s {
 	case script.QuorumLock:
@@ -46,13 +46,12 @@ func (p *Place) keys(s *driver.Script) []string {
 	return p.lock[:3]
 }
 
-// On a quorum nobody hands a name over: a waiter polls. So a Client that has released a name
-// has to leave it alone until the waiters of other Clients have polled once, or it would take
-// it again before them. A waiter that finds the name held marks it as wanted for as long as it
-// takes to come back. The release reads how long that still is, and puts a mark behind that
-// one, because this Client comes back, too. A name that nobody wants costs its holder no pause. A
-// mark is a hint: if it is lost, late or doubled, a caller waits less, or MaxComeBack more,
-// once.
+// On a quorum no script hands a name over: a waiter polls. A Client that has released a name must
+// not ask for it again before the waiters of other Clients have polled once. So a waiter that finds
+// the name held marks it on the nodes as wanted, until its next poll. The unlock returns how long
+// that mark still lasts, and sets the mark for this Client after it, because this Client may want
+// the name again, too. A name without a mark costs its holder no pause. A mark is only a hint: if it
+// is lost, late or set twice, one call waits less, or MaxComeBack more.
 
 // The pause of a waiter between two polls.
 const (
@@ -60,11 +59,11 @@ const (
 	longestPause  = 100 * time.Millisecond
 )
 
-// spread is a random pause behind a mark: others, too, may have paused for it.
+// spread is a random pause after a mark has expired: other Clients may have waited for it, too.
 const spread = 10 * time.Millisecond
 
-// A poll's round trip, as far as marks count on it. The answers of the slowest node that is not
-// silent may have to be waited for.
+// The round trip of a poll that a mark allows for. A poll may have to wait for the slowest node
+// that is not silent.
 const (
 	unknownTrip = 50 * time.Millisecond
 	longestTrip = (protocol.MaxComeBack - longestPause - shortestPause) / 2
@@ -73,10 +72,10 @@ const (
 // yields are the names that are left to waiters of other Clients. The zero value has none.
 type yields struct {
 	until     map[string]clock.Instant
-	sweepFrom int // how many names make it drop those that are over
+	sweepFrom int // number of names from which on note drops those that are over
 }
 
-// note leaves a name alone until then.
+// note leaves a name to other Clients until then.
 func (y *yields) note(name string, until, now clock.Instant) {
 	if until <= y.until[name] {
 		return

@@ -64,10 +64,10 @@ func (c *copier) ballot(x *Ballot) *Ballot {
 	b.host, b.timers, b.owed = c.of, clock.Timers{}, nil
 	b.nodes = make([]*node, len(x.nodes))
 	for i, n := range x.nodes {
-		b.nodes[i] = &node{number: n.number, usual: n.usual, inflight: n.inflight, spoke: n.spoke, stale: maps.Clone(n.stale)}
+		b.nodes[i] = &node{number: n.number, roundTrip: n.roundTrip, inflight: n.inflight, lastAnswer: n.lastAnswer, stale: maps.Clone(n.stale)}
 		b.nodes[i].silent.Store(n.silent.Load())
 		for id := range n.owed {
-			b.nodes[i].owes(id, c.of.place)
+			b.nodes[i].owe(id, c.of.place)
 		}
 	}
 	b.past = memory.For[*Place]{Limit: x.past.Limit}
@@ -160,8 +160,8 @@ var searchFields = []struct {
 	in, out string
 }{
 	{reflect.TypeFor[Ballot](), "nodes seen tenures past cleanups timers", "Settings host need sweepFrom yields owed closed"},
-	{reflect.TypeFor[node](), "stale owed silent", "number usual inflight spoke"},
-	{reflect.TypeFor[tenure](), "id stand try token ends expiry unlock", "place wanted"},
+	{reflect.TypeFor[node](), "stale owed silent", "number roundTrip inflight lastAnswer"},
+	{reflect.TypeFor[tenure](), "id phase try token ends expiry unlock", "place wanted"},
 	{reflect.TypeFor[try](), "request tenure votes over timer", "b"},
 	{reflect.TypeFor[renewal](), "request tenure answers decided renewed", "b"},
 	{reflect.TypeFor[unlock](), "tenure done newest", "b runs"},

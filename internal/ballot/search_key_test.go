@@ -170,7 +170,7 @@ func (k *keyMaker) client(c *client, r *reached) {
 	for _, t := range r.tenures {
 		k.id(t.id)
 		k.bits(c.b.tenures[t.id] == t)
-		k.num(int64(t.stand))
+		k.num(int64(t.phase))
 		k.num(t.token)
 		k.at(t.ends)
 		k.at(t.expiry)
@@ -260,9 +260,9 @@ func (k *keyMaker) known(c *client, at int, r *reached) {
 	for _, t := range r.tenures {
 		if t.try != nil && !t.try.isOver() {
 			v := &t.try.votes.of[at]
-			k.num(int64(v.stand))
+			k.num(int64(v.state))
 			k.num(v.token)
-			if v.stand == against {
+			if v.state == against {
 				k.id(v.answer.Holder)
 				k.bits(v.answer.Word == "held")
 			}

@@ -273,7 +273,7 @@ func (w *world) answers(m *message, err error) {
 	}
 	c.b.Answered(m.call, a, err, w.now)
 	n := c.b.nodes[m.call.Node]
-	n.usual, n.spoke = w.bounds.usual(), 0
+	n.roundTrip, n.lastAnswer = w.bounds.usual(), 0
 }
 
 // runs runs a request.

@@ -168,7 +168,7 @@ func newWorld(b *searchBounds, without check) *world {
 		}
 		c.b = New(Settings{ID: id, Nodes: nodes, Attempt: attempt, Random: zero}, c)
 		for _, node := range c.b.nodes {
-			node.usual = b.usual()
+			node.roundTrip = b.usual()
 		}
 		w.clients = append(w.clients, c)
 	}
@@ -256,7 +256,7 @@ func (c *client) Failed(string, *Call, error) { panic("a cleanup was refused") }
 
 // Answer does with an answer what package machine does.
 func (c *client) Answer(r *Request, a wire.Answer, err error, now clock.Instant) {
-	switch r.Kind {
+	switch r.Op {
 	case Lock:
 		c.decided(r, a, now)
 	case Renew:
@@ -317,9 +317,9 @@ func (w *world) uses(base, token int64) {
 func (c *client) over() { c.phase, c.ends, c.renewal, c.token = idle, 0, nil, 0 }
 
 // ask asks the Ballot.
-func (c *client) ask(kind Kind) *Request {
+func (c *client) ask(kind Op) *Request {
 	c.asked++
-	r := &Request{Kind: kind, ID: c.id(c.tries - 1), Place: c.place, Sent: c.w.now, Attempt: c.b.Attempt, Owned: c.phase != asking, For: c.asked}
+	r := &Request{Op: kind, ID: c.id(c.tries - 1), Place: c.place, Sent: c.w.now, Attempt: c.b.Attempt, Owned: c.phase != asking, For: c.asked}
 	if kind == Lock {
 		r.Wall, r.Owned = firstToken/protocol.TokensPerMicrosecond-100, false // behind the nodes' clocks
 		if c.w.bounds.far && c.n == 0 {
@@ -349,7 +349,7 @@ func (w *world) check() {
 			believers++
 		}
 		if !c.dead && c.phase == holding && c.b.tenures[c.request.ID] != nil { // the Ballot repairs by a deadline of its own
-			if t := c.b.tenures[c.id(c.tries-1)]; t.stand == held && t.ends > c.ends {
+			if t := c.b.tenures[c.id(c.tries-1)]; t.phase == held && t.ends > c.ends {
 				w.breaks("S1: the Ballot believes longer in a lease than its client")
 			}
 		}

@@ -12,21 +12,22 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// try is one try to win a name: what each node has answered. It is won when a majority counts
-// for one token, lost when no majority can be had any more, and then undone on every node.
+// try is one try to win a name. It is won when a majority counts for one token. It is lost when no
+// majority is possible any more; then its id is removed from every node.
 type try struct {
 	b       *Ballot
 	request *Request
 	tenure  *tenure
 	votes   votes
 	over    bool
-	timer   clock.Timer // looks whether a majority is still possible
+	timer   clock.Timer // checks whether a majority is still possible
 }
 
-// maxSplits is after how many split votes in a row the answer is "held".
+// maxSplits is the number of split votes in a row after which the answer is "held".
 const maxSplits = 8
 
-// begin asks each node. An id serves one try: a late unlock of it would else undo a later one.
+// begin asks each node. Each try has its own id: a late unlock of one try must not undo a later
+// try.
 func (t *try) begin() {
 	b, r := t.b, t.request
 	t.tenure.try, t.votes = t, newVotes(len(b.nodes), b.need)
@@ -51,7 +52,7 @@ func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 		return
 	}
 	if err == nil && a.Word == "granted" {
-		t.b.saw(a.Base)
+		t.b.noteToken(a.Base)
 	}
 	if t.isOver() {
 		t.late(c.Node, a, err, now)
@@ -61,15 +62,15 @@ func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 		t.raise(i, now)
 	}
 	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
-		t.b.saw(token)
+		t.b.noteToken(token)
 		t.heldBy(c.Node, keyspace.WithoutToken(a.Holder), now)
 	}
 	t.decide(now)
 }
 
-// heldBy notes that a node names another id as the holder. If a waiter finds the name held by
-// this very Client, it does for that tenure what its mark does for those of others: a Client
-// does not pause for its own marks.
+// heldBy notes that a node names another id as the holder. If that id is a tenure of this Client,
+// a waiter notes in the tenure that it wants the name. The mark on the nodes does that only for
+// other Clients: a Client does not pause for its own marks.
 func (t *try) heldBy(node int, holder string, now clock.Instant) {
 	t.b.undoStale(node, holder, now)
 	if o := t.b.tenures[holder]; o != nil && o.place != t.request.Place && t.request.Waits {
@@ -85,21 +86,21 @@ func (t *try) raise(node int, now clock.Instant) {
 
 // decide ends the try if it is decided.
 func (t *try) decide(now clock.Instant) {
-	// Nobody waits for a node that has not answered in its time.
+	// The try does not wait for a node after its patience.
 	inTime := func(i int) bool { return now < t.due(t.b.nodes[i]) }
 	switch {
 	case t.isOver():
 	case t.votes.won():
-		t.won(now)
-	case !t.votes.hopeful(inTime) && t.votes.plain(inTime):
-		t.lost(now)
+		t.win(now)
+	case !t.votes.winnable(inTime) && t.votes.reasonKnown(inTime):
+		t.lose(now)
 	default:
 		t.await(now)
 	}
 }
 
-// due is until when an answer of the node is waited for. Where the others are no majority, one
-// that is silent gets as long as any request.
+// due returns until when the try waits for the answer of a node. If the nodes that are not silent
+// are no majority, a silent one gets as long as any request.
 func (t *try) due(n *node) clock.Instant {
 	speaking := 0
 	for _, n := range t.b.nodes {
@@ -117,11 +118,11 @@ func (t *try) due(n *node) clock.Instant {
 	}
 }
 
-// await sets when to look whether a majority is still possible.
+// await sets the time of the next check whether a majority is still possible.
 func (t *try) await(now clock.Instant) {
 	when := t.request.Sent.Add(t.b.Attempt)
 	for i, v := range t.votes.of {
-		if v.stand == pending || v.stand == raising {
+		if v.state == pending || v.state == raising {
 			if due := t.due(t.b.nodes[i]); due > now {
 				when = min(when, due)
 			}
@@ -131,14 +132,14 @@ func (t *try) await(now clock.Instant) {
 }
 
 // isOver reports whether the try was decided, or given up.
-func (t *try) isOver() bool { return t.over || t.tenure.stand != asked }
+func (t *try) isOver() bool { return t.over || t.tenure.phase != asked }
 
-// close ends the try, won or lost.
-func (t *try) close(now clock.Instant) {
+// settle ends the try, won or lost.
+func (t *try) settle(now clock.Instant) {
 	t.over = true
 	t.b.timers.Stop(&t.timer)
 	for i, v := range t.votes.of {
-		if n := t.b.nodes[i]; v.stand == pending && now >= t.request.Sent.Add(n.patience(t.b.Attempt)) {
+		if n := t.b.nodes[i]; v.state == pending && now >= t.request.Sent.Add(n.patience(t.b.Attempt)) {
 			n.silent.Store(true)
 		}
 	}
@@ -154,18 +155,18 @@ func (t *try) answer(a wire.Answer, err error, now clock.Instant) {
 	t.b.host.Answer(t.request, a, err, now)
 }
 
-// won grants the name, unless too little of its ttl is left.
-func (t *try) won(now clock.Instant) {
+// win grants the name, unless too little of its ttl is left.
+func (t *try) win(now clock.Instant) {
 	place, sent := t.tenure.place, t.request.Sent
-	t.close(now)
+	t.settle(now)
 	if left := clock.Deadline(sent, place.TTL).Sub(now); left < place.TTL/3 {
 		t.tooLate(now)
 		return
 	}
 	place.splits, place.late = 0, 0
-	t.b.saw(t.votes.token)
-	t.tenure.stand, t.tenure.token = held, t.votes.token
-	t.tenure.confirmed(sent)
+	t.b.noteToken(t.votes.token)
+	t.tenure.phase, t.tenure.token = held, t.votes.token
+	t.tenure.prolong(sent)
 	t.answer(wire.Answer{Word: "granted", Base: t.votes.token, Size: protocol.TokenBlock}, nil, now)
 }
 
@@ -179,13 +180,13 @@ func (t *try) tooLate(now clock.Instant) {
 	} else {
 		place.late = now
 	}
-	t.b.end(t.tenure, now)
+	t.b.endTenure(t.tenure, now)
 	t.answer(wire.Answer{Word: word}, nil, now)
 }
 
-// lost undoes the try and answers why it was lost.
-func (t *try) lost(now clock.Instant) {
-	t.close(now)
+// lose undoes the try and answers why it was lost.
+func (t *try) lose(now clock.Instant) {
+	t.settle(now)
 	t.undo(now)
 	errs, down, refusing := t.votes.denied(t.b.ID)
 	spare := len(errs) - t.b.need
@@ -198,7 +199,7 @@ func (t *try) lost(now clock.Instant) {
 	default:
 		a, denied = t.contested(now), nil
 	}
-	t.b.end(t.tenure, now)
+	t.b.endTenure(t.tenure, now)
 	if denied != nil {
 		t.tenure.place.splits, t.tenure.place.late = 0, 0
 	}
@@ -216,7 +217,7 @@ func versionIn(errs []error) error {
 	return nil
 }
 
-// contested answers a try that was lost because others have votes, or all.
+// contested returns the answer to a try that was lost because other ids have votes.
 func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	place, random := t.tenure.place, t.b.Random
 	holder, most := t.votes.holder()
@@ -231,8 +232,8 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 		}
 		return a
 	}
-	// The votes are split. The place that tries again first, alone, wins: they are spread over
-	// more and more round trips.
+	// The votes are split. A place that tries again alone wins. So the places spread their next
+	// tries over more and more round trips.
 	a.Word = "split"
 	if place.splits++; place.splits >= maxSplits {
 		a.Word = "held"
@@ -242,34 +243,34 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	return a
 }
 
-// undo takes the id off every node that may have it. Of one that is silent it is not known
-// whether it was asked at all before that has come back, see late.
+// undo removes the id from every node that may have it. A silent node may not have got the lock
+// yet: late removes the id when the result of that call has come.
 func (t *try) undo(now clock.Instant) {
 	id, place := t.tenure.id, t.tenure.place
 	for i, v := range t.votes.of {
-		if n := t.b.nodes[i]; v.stand == pending && n.silent.Load() {
-			n.owes(id, place)
+		if n := t.b.nodes[i]; v.state == pending && n.silent.Load() {
+			n.owe(id, place)
 			continue
 		}
 		sent := v.token > 0 || v.err != ErrNotSent //nolint:errorlint // made here; what was not sent may be a raise
-		if v.stand != against && sent {
+		if v.state != against && sent {
 			t.b.undoOn(i, id, place, now.Add(place.TTL), now)
 		}
 	}
 }
 
-// late takes an answer that came when all was decided. For a tenure that holds, one more node
-// has it. Else the vote is undone.
+// late takes an answer that came after the try was decided. If the tenure holds the name, one more
+// node has it. Otherwise late removes the id from the node.
 func (t *try) late(node int, a wire.Answer, err error, now clock.Instant) {
 	n, id, place := t.b.nodes[node], t.tenure.id, t.tenure.place
 	_, refused := wire.AsServerError(err)
 	_, owed := n.owed[id]
 	delete(n.owed, id)
 	switch {
-	case t.tenure.stand == held || refused || err == ErrNotSent: //nolint:errorlint // made here: it was not asked
-	case err != nil && owed: // it may still run
+	case t.tenure.phase == held || refused || err == ErrNotSent: //nolint:errorlint // made here: it was not asked
+	case err != nil && owed: // the lock may still run
 		t.b.undoOn(node, id, place, now.Add(place.TTL), now)
-	case err != nil: // once more: it is repeated since
+	case err != nil: // once is enough: undo has sent it before, and repeats it
 		t.b.undoOn(node, id, place, now, now)
 	case a.Word == "granted":
 		t.b.undoOn(node, id, place, now.Add(place.TTL), now)

@@ -228,7 +228,7 @@ func TestVoteIsUndoneForATTL(t *testing.T) {
 func TestTryMarksNothing(t *testing.T) {
 	for _, waits := range []bool{true, false} {
 		w := newWorld(t)
-		w.b.Ask(&ballot.Request{Kind: ballot.Lock, ID: "a", Place: place("x"), Attempt: attempt, Waits: waits})
+		w.b.Ask(&ballot.Request{Op: ballot.Lock, ID: "a", Place: place("x"), Attempt: attempt, Waits: waits})
 		if marks := w.open[0].Args[3] != "0"; marks != waits {
 			t.Errorf("waits %v: the mark is %q", waits, w.open[0].Args[3])
 		}

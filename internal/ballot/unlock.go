@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// unlock is the end of a tenure: which nodes have confirmed it.
+// unlock is the release of a tenure: done has the nodes that have run it.
 type unlock struct {
 	b      *Ballot
 	tenure *tenure
@@ -20,17 +20,17 @@ type unlock struct {
 	newest *round
 }
 
-// round is one request to unlock: it asks the nodes that have not confirmed yet.
+// round is one request to unlock: it asks the nodes that have not run unlock yet.
 type round struct {
 	*unlock
 	request *Request
-	owed    []bool // it may not have come to them
+	owed    []bool // by node: its call has failed, and it may still have the id
 	open    int    // calls that have not come back
 	err     error
 }
 
-// begin asks them. The name is released when a majority has confirmed. On the others unlock is
-// repeated in the background.
+// begin asks them. The name is released when a majority has run unlock. The other nodes get unlock
+// again in the background.
 func (r *round) begin() {
 	t, q := r.tenure, r.request
 	r.newest, r.owed = r, make([]bool, len(r.done))
@@ -43,13 +43,13 @@ func (r *round) begin() {
 	}
 }
 
-// answered takes a node's answer. "not held" counts as confirmed.
+// answered takes a node's answer. "not held" counts as released.
 func (r *round) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 	if err == nil {
 		r.done[c.Node], r.runs[c.Node] = true, a.Run
 		r.b.yield(r.tenure.place, a, now)
 	}
-	if r.tenure.stand != unlocking { // the others have sufficed
+	if r.tenure.phase != unlocking { // a majority of other nodes has run unlock
 		r.owed[c.Node] = err != nil && wire.Transient(err)
 		r.owe(now)
 		return
@@ -60,7 +60,7 @@ func (r *round) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 	has := func(i int) (string, bool) { return r.runs[i], r.done[i] }
 	if majority.Distinct(len(r.done), has) >= r.b.need || !slices.Contains(r.done, false) {
 		newest := r.newest
-		r.b.end(r.tenure, now)
+		r.b.endTenure(r.tenure, now)
 		newest.owe(now)
 		r.b.host.Answer(newest.request, wire.Answer{Word: "released"}, nil, now)
 		return
@@ -73,7 +73,7 @@ func (r *round) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 	}
 }
 
-// owe repeats unlock, in the background, on the nodes that were left owed it.
+// owe repeats unlock in the background on the nodes whose call has failed.
 func (r *round) owe(now clock.Instant) {
 	t := r.tenure
 	for i, owed := range r.owed {
@@ -83,8 +83,8 @@ func (r *round) owe(now clock.Instant) {
 	}
 }
 
-// cleanup takes an id off one node. It is repeated until the node confirms it, or
-// the key has expired.
+// cleanup removes an id from one node. It is repeated until the node has answered, or the key has
+// expired.
 type cleanup struct {
 	b     *Ballot
 	node  int
@@ -93,7 +93,7 @@ type cleanup struct {
 	until clock.Instant
 	wait  time.Duration // before the next try
 	timer clock.Timer   // of the next try
-	of    *cleanupGroup // nil: nobody waits for it
+	of    *cleanupGroup // nil: no request waits for it
 }
 
 func (k *cleanup) begin(now clock.Instant) {
@@ -122,16 +122,16 @@ func (k *cleanup) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 	}
 	delete(k.b.cleanups, k)
 	delete(k.b.nodes[k.node].stale, k.args[0])
-	k.of.oneLess(k.b, now)
+	k.of.finished(k.b, now)
 }
 
 // cleanupGroup is the cleanups of one request, one on each node.
 type cleanupGroup struct {
 	request *Request
-	open    int // when as many more have ended it is done
+	open    int // how many more must finish before the request is answered
 }
 
-func (u *cleanupGroup) oneLess(b *Ballot, now clock.Instant) {
+func (u *cleanupGroup) finished(b *Ballot, now clock.Instant) {
 	if u == nil {
 		return
 	}

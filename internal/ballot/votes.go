@@ -6,12 +6,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// voteStand is where a node stands in one try.
-type voteStand int
+// voteState is the state of one node in one try.
+type voteState int
 
-// Where a node can stand.
+// The states of a vote.
 const (
-	pending voteStand = iota // lock was sent, and is not answered
+	pending voteState = iota // lock was sent, and is not answered
 	granted                  // the lock key is ours
 	raising                  // it is ours with a lower token than T; raise was sent
 	counts                   // it is ours, and the tokens from T on are reserved
@@ -19,15 +19,15 @@ const (
 	failed                   // unknown: an error
 )
 
-// vote is what is known of one node.
+// vote is what one node has answered in one try.
 type vote struct {
-	stand  voteStand
+	state  voteState
 	token  int64 // of its grant
 	answer wire.Answer
 	err    error
 }
 
-// votes are what is known of all nodes in one try, by their number. Two nodes with the same run id
+// votes are the votes of all nodes in one try, by the number of the node. Two nodes with the same run id
 // are one server, and count once. docs/quorum.md has the protocol, with T, the token of the
 // majority.
 type votes struct {
@@ -46,15 +46,15 @@ func (v *votes) take(i int, a wire.Answer, err error) (raise []int) {
 	vote.answer, vote.err = a, err
 	switch {
 	case err != nil:
-		vote.stand = failed
+		vote.state = failed
 		if _, refused := wire.AsServerError(err); refused {
-			vote.stand = against
+			vote.state = against
 		}
 	case a.Word == "granted":
-		vote.stand, vote.token = granted, a.Base
+		vote.state, vote.token = granted, a.Base
 		return v.granted(i)
 	default:
-		vote.stand = against
+		vote.state = against
 	}
 	return nil
 }
@@ -69,27 +69,27 @@ func (v *votes) granted(i int) (raise []int) {
 		return nil
 	}
 	for _, o := range v.of {
-		if o.stand == granted {
+		if o.state == granted {
 			v.token = max(v.token, o.token)
 		}
 	}
 	for i := range v.of {
-		if v.of[i].stand == granted {
+		if v.of[i].state == granted {
 			raise = v.count(raise, i)
 		}
 	}
 	return raise
 }
 
-// count lets a node that granted count for T. A node that gave a higher token cannot count: it
+// count makes a node that granted count for T. A node that gave a higher token cannot count: it
 // may have given T to another client before.
 func (v *votes) count(raise []int, i int) []int {
 	vote := &v.of[i]
 	switch {
 	case vote.token == v.token:
-		vote.stand = counts
+		vote.state = counts
 	case vote.token < v.token:
-		vote.stand = raising
+		vote.state = raising
 		raise = append(raise, i)
 	}
 	return raise
@@ -99,21 +99,21 @@ func (v *votes) count(raise []int, i int) []int {
 func (v *votes) raised(i int, a wire.Answer, err error) {
 	vote := &v.of[i]
 	if err == nil && a.Word == "raised" {
-		vote.stand = counts
+		vote.state = counts
 		vote.answer.Run = a.Run
 		return
 	}
-	vote.stand, vote.err = failed, err
+	vote.state, vote.err = failed, err
 }
 
 // won reports whether a majority counts for T.
 func (v *votes) won() bool { return v.token > 0 && v.number(counts) >= v.need }
 
-// number returns how many servers have one of these stands.
-func (v *votes) number(stands ...voteStand) int {
+// number returns how many servers are in one of these states.
+func (v *votes) number(stands ...voteState) int {
 	return majority.Distinct(len(v.of), func(i int) (string, bool) {
 		for _, s := range stands {
-			if v.of[i].stand == s {
+			if v.of[i].state == s {
 				return v.of[i].answer.Run, true
 			}
 		}
@@ -121,36 +121,36 @@ func (v *votes) number(stands ...voteStand) int {
 	})
 }
 
-// hopeful reports whether a majority is still possible. inTime reports whether the answer of a
-// node is still waited for.
-func (v *votes) hopeful(inTime func(i int) bool) bool {
+// winnable reports whether a majority is still possible. inTime reports whether the try still waits
+// for the answer of a node.
+func (v *votes) winnable(inTime func(i int) bool) bool {
 	may := v.number(granted, raising, counts)
 	if v.token > 0 {
 		may = v.number(raising, counts)
 	}
 	for i, vote := range v.of {
-		if vote.stand != pending && vote.stand != raising {
+		if vote.state != pending && vote.state != raising {
 			continue
 		}
 		switch in := inTime(i); {
-		case in && vote.stand == pending:
+		case in && vote.state == pending:
 			may++
-		case !in && vote.stand == raising:
+		case !in && vote.state == raising:
 			may--
 		}
 	}
 	return may >= v.need
 }
 
-// plain reports whether the reason is known why there can be no majority: another client has
-// one, or no node is left that may still name one. Errors come faster than answers: if two of
-// five nodes are down, the holder of the name is reachable all the same.
-func (v *votes) plain(inTime func(i int) bool) bool {
+// reasonKnown reports whether the votes show why there can be no majority: one holder has a
+// majority, or the try waits for no other node that may name the holder. Errors come faster than
+// answers: if two of five nodes are down, the other three can still name the holder.
+func (v *votes) reasonKnown(inTime func(i int) bool) bool {
 	if _, most := v.holder(); most >= v.need {
 		return true
 	}
 	for i, vote := range v.of {
-		if vote.stand == pending && inTime(i) {
+		if vote.state == pending && inTime(i) {
 			return false
 		}
 	}
@@ -162,13 +162,13 @@ func (v *votes) plain(inTime func(i int) bool) bool {
 func (v *votes) holder() (held *wire.Answer, most int) {
 	for i := range v.of {
 		a := &v.of[i].answer
-		if v.of[i].stand != against || a.Word != "held" {
+		if v.of[i].state != against || a.Word != "held" {
 			continue
 		}
 		whose := keyspace.WithoutToken(a.Holder)
 		n := majority.Distinct(len(v.of), func(k int) (string, bool) {
 			o := &v.of[k].answer
-			return o.Run, v.of[k].stand == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
+			return o.Run, v.of[k].state == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
 		})
 		if n > most || n == most && held != nil && a.PTTL > held.PTTL {
 			held, most = a, n
@@ -184,7 +184,7 @@ func (v *votes) denied(id string) (errs []error, down, refusing int) {
 	errs = make([]error, len(v.of))
 	for i, vote := range v.of {
 		final, err := denial(id, vote.answer, vote.err)
-		if vote.stand == pending {
+		if vote.state == pending {
 			err = wire.ErrNoAnswer
 		}
 		errs[i] = err

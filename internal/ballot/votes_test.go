@@ -34,7 +34,7 @@ func TestTokenOfAMajority(t *testing.T) {
 	if raise := v.take(2, grant(200), nil); !slices.Equal(raise, []int{0, 2}) || v.token != 300 || v.won() {
 		t.Fatalf("raises %v to %d, want the first and the third to 300", raise, v.token)
 	}
-	if raise := v.take(3, grant(400), nil); raise != nil || v.of[3].stand != granted {
+	if raise := v.take(3, grant(400), nil); raise != nil || v.of[3].state != granted {
 		t.Errorf("a higher token counts: %v", v.of[3])
 	}
 	v.raised(0, wire.Answer{Word: "raised"}, nil)
@@ -58,7 +58,7 @@ func TestOneServerTwice(t *testing.T) {
 		a.Run = "same"
 		v.take(i, a, nil)
 	}
-	if v.token != 0 || v.hopeful(never) {
+	if v.token != 0 || v.winnable(never) {
 		t.Error("one server is a majority")
 	}
 	errs, down, refusing := v.denied("q")
@@ -86,7 +86,7 @@ func TestHope(t *testing.T) {
 	} {
 		v := newVotes(3, 2)
 		test.take(&v)
-		if got := [...]bool{v.hopeful(always), v.hopeful(never), v.plain(always), v.plain(never)}; got != [...]bool{test.hopefulIn, test.hopeful, test.plainIn, test.plainBehind} {
+		if got := [...]bool{v.winnable(always), v.winnable(never), v.reasonKnown(always), v.reasonKnown(never)}; got != [...]bool{test.hopefulIn, test.hopeful, test.plainIn, test.plainBehind} {
 			t.Errorf("%s: hopeful in time, behind it, plain in time, behind it: %v", name, got)
 		}
 	}
@@ -114,7 +114,7 @@ func TestDenied(t *testing.T) {
 	if down != 4 || refusing != 2 || errs[4] != nil || !strings.Contains(errs[0].Error(), "votes in 40s") || !errors.As(errs[1], new(*wire.NotMember)) {
 		t.Errorf("got %v, %d down, %d refusing, want 4 and 2", errs, down, refusing)
 	}
-	if v.of[2].stand != failed || v.of[3].stand != against {
+	if v.of[2].state != failed || v.of[3].state != against {
 		t.Error("a refusal is an answer, an error is none")
 	}
 }
@@ -126,13 +126,13 @@ func TestAnswers(t *testing.T) {
 	s.take(2, wire.Answer{Word: "ours", PTTL: -1, Run: "y"}, nil)
 	s.take(3, wire.Answer{Word: "lost", Holder: "other"}, nil)
 	s.take(4, wire.Answer{}, errGone)
-	if s.came != 5 || s.number("ours") != 2 || s.number("lost") != 1 {
-		t.Errorf("%d came, %d ours, %d lost, want 5, 2, 1", s.came, s.number("ours"), s.number("lost"))
+	if s.arrived != 5 || s.number("ours") != 2 || s.number("lost") != 1 {
+		t.Errorf("%d came, %d ours, %d lost, want 5, 2, 1", s.arrived, s.number("ours"), s.number("lost"))
 	}
-	if got := s.shortest(time.Minute); got != 2*time.Second {
+	if got := s.remaining(time.Minute); got != 2*time.Second {
 		t.Errorf("least is %v, want 2s", got)
 	}
-	if got := s.taker(); got != "other" {
+	if got := s.otherHolder(); got != "other" {
 		t.Errorf("taken by %q", got)
 	}
 	if errs := s.denied("q"); errs[0] != nil || errs[3] == nil || errs[4] != errGone { //nolint:errorlint // that very one

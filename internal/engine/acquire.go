@@ -18,7 +18,7 @@ type Lock struct {
 	Kind                    *machine.Kind // nil: the kind of the Client, see [machine.Kind]
 	Try                     bool          // do not wait for a holder
 	MinHold, MaxHold, Grace time.Duration // see [machine.LocalWaiter]
-	Removals                *Removals     // gets what the call leaves in Redis; nil: Acquire waits until it is removed
+	Leftovers               *Leftovers    // gets what the call leaves in Redis; nil: Acquire waits until it is removed
 }
 
 // Acquire asks for a name, and waits until it has a turn or ctx ends. It announces the term of an
@@ -44,10 +44,10 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		case o = <-w.ready:
 		case <-ctx.Done():
 			left, err := e.abandon(w, ctx.Err())
-			if l.Removals != nil {
-				*l.Removals = append(*l.Removals, left)
+			if l.Leftovers != nil {
+				*l.Leftovers = append(*l.Leftovers, left)
 			} else {
-				e.AwaitRemovals(Removals{left})
+				e.AwaitLeftovers(Leftovers{left})
 			}
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
 // AcquireTogether asks for several names by one script, and waits until it has their turns or ctx
 // ends. With an error it also returns the turns that it got; left gets what else the call leaves
 // in Redis. [machine.ErrOneByOne] means that one script cannot lock these names.
-func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, left *Removals) (turns []*machine.Turn, err error) {
+func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, left *Leftovers) (turns []*machine.Turn, err error) {
 	done := ctx.Done()
 	waiters, err := e.enterAll(names, try, done == nil)
 	if err != nil {
@@ -91,8 +91,8 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 		case o = <-w.ready:
 		case <-done:
 			o.Err = ctx.Err()
-			removal, _ := e.abandon(w, o.Err)
-			*left = append(*left, removal)
+			l, _ := e.abandon(w, o.Err)
+			*left = append(*left, l)
 		}
 		e.waiters.put(w)
 		if o.Turn != nil {
@@ -137,7 +137,7 @@ func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error
 
 // abandon removes a waiter whose context has ended. It returns what the call left in Redis, or
 // nil, and the error of the call. If the waiter has just got a turn, abandon releases the turn.
-func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
+func (e *Engine) abandon(w *pending, ended error) (*leftover, error) {
 	e.mu.Lock()
 	defer e.unlock()
 	err := ended
@@ -157,8 +157,8 @@ func (e *Engine) abandon(w *pending, ended error) (*removal, error) {
 	if t == nil {
 		return nil, err
 	}
-	r := &removal{t, e.whenDone(t)}
-	e.client.AwaitRemoval(t)
+	r := &leftover{t, e.whenDone(t)}
+	e.client.AwaitLeftover(t)
 	return r, err
 }
 
@@ -168,35 +168,35 @@ type LateFailure struct{ Ended, Failure error }
 
 func (f *LateFailure) Error() string { return f.Failure.Error() }
 
-// Removals list what abandoned calls left in Redis. It is being removed in the background.
-type Removals []*removal
+// Leftovers list what abandoned calls left in Redis. It is being removed in the background.
+type Leftovers []*leftover
 
-// removal is what one abandoned call left in Redis.
-type removal struct {
+// leftover is what one abandoned call left in Redis.
+type leftover struct {
 	tenure *machine.Tenure // Redis may have its id; nil: a lease is being released
 	gone   <-chan struct{} // closed when it is removed
 }
 
 // Add releases a lease in the background.
-func (r *Removals) Add(release func() error) { *r = append(*r, inBackground(release)) }
+func (r *Leftovers) Add(release func() error) { *r = append(*r, inBackground(release)) }
 
-func inBackground(release func() error) *removal {
+func inBackground(release func() error) *leftover {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		_ = release()
 	}()
-	return &removal{gone: gone}
+	return &leftover{gone: gone}
 }
 
-// AwaitRemovals waits until all of these are removed, at most longestRemoval. It skips those that
+// AwaitLeftovers waits until all of these are removed, at most leftoverPatience. It skips those that
 // are nil.
-func (e *Engine) AwaitRemovals(all Removals) {
-	all = slices.DeleteFunc(all, func(r *removal) bool { return r == nil })
+func (e *Engine) AwaitLeftovers(all Leftovers) {
+	all = slices.DeleteFunc(all, func(r *leftover) bool { return r == nil })
 	if len(all) == 0 {
 		return
 	}
-	t := time.NewTimer(longestRemoval)
+	t := time.NewTimer(leftoverPatience)
 	defer t.Stop()
 	for _, r := range all {
 		select {
@@ -211,7 +211,7 @@ func (e *Engine) AwaitRemovals(all Removals) {
 	defer e.mu.Unlock()
 	for _, r := range all {
 		if r.tenure != nil {
-			e.client.ForgetRemoval(r.tenure)
+			e.client.DropLeftover(r.tenure)
 			delete(e.waits, r.tenure)
 		}
 	}

@@ -78,9 +78,9 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 	return batch, rest
 }
 
-// check remembers the names for which lock_batch has answered "again". If the server refused
-// lock_batch, check makes that the answer for all: each request may run twice.
-func (b *batcher) check(batch []*machine.Request, all *driver.Result, now clock.Instant) {
+// noteRefused remembers the names for which lock_batch has answered "again". If the server refused
+// lock_batch, noteRefused makes that the answer for all: each request may run twice.
+func (b *batcher) noteRefused(batch []*machine.Request, all *driver.Result, now clock.Instant) {
 	if _, refused := wire.AsServerError(all.Err); refused {
 		b.singleUntil = now.Add(singleFor)
 		*all = driver.Result{Reply: slices.Repeat([]string{"again"}, len(batch))}

@@ -10,7 +10,7 @@ import (
 )
 
 // Close ends all turns and all waiting calls, and cleans up in Redis. It returns wire.ErrUnknown
-// if Redis did not confirm the cleanup in about 2 s. A second Close waits for the first and
+// if Redis did not answer the cleanup in about 2 s. A second Close waits for the first and
 // returns the same error.
 func (e *Engine) Close() error {
 	e.mu.Lock()
@@ -35,7 +35,7 @@ func (e *Engine) Close() error {
 func (e *Engine) shutDown() error {
 	e.dropDelayed() // else they would be sent after their cleanup
 	now := e.clock.Now()
-	calls, repeats := e.client.ShutDown(now)
+	calls, repeats := e.client.Close(now)
 	e.servers.close(now)
 	e.unlock()
 

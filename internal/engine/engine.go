@@ -277,6 +277,6 @@ func (e *Engine) run() {
 	}
 }
 
-// longestRemoval is how long a call waits at most, after its context has ended, until Redis has
+// leftoverPatience is how long a call waits at most, after its context has ended, until Redis has
 // removed what it left. So most programs that exit after such a call leave nothing in Redis.
-const longestRemoval = 20 * time.Millisecond
+const leftoverPatience = 20 * time.Millisecond

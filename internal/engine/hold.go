@@ -95,7 +95,7 @@ func (e *Engine) whenDone(what any) <-chan struct{} {
 	return wait
 }
 
-// whenCleaned returns a channel that is closed when the removal has ended.
+// whenCleaned returns a channel that is closed when r has ended.
 func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 	if r.Ended {
 		return alreadyClosed
@@ -107,9 +107,9 @@ func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 // nil if the turn had ended before.
 func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Duration) (ended *machine.Ending, err error) {
 	e.mu.Lock()
-	confirmed, ended := u.Share(minHold)
+	kept, ended := u.Share(minHold)
 	e.unlock()
-	if ended != nil || confirmed {
+	if ended != nil || kept {
 		return ended, nil
 	}
 	if err := e.Prolong(ctx, u, 0, 0); err != nil { // else a crash would cut MinHold short
@@ -207,13 +207,13 @@ func (e *Engine) RenewNow(u *machine.Turn) {
 	u.RenewNow(e.clock.Now())
 }
 
-// Confirm asks Redis whether this engine still holds a name. If the answer is no, the turns end.
-// Confirm returns the error of ctx, or wire.ErrClosed.
-func (e *Engine) Confirm(ctx context.Context, name string) error {
+// Verify asks Redis whether this engine still holds a name. If the answer is no, the turns end.
+// Verify returns the error of ctx, or wire.ErrClosed.
+func (e *Engine) Verify(ctx context.Context, name string) error {
 	var asked []question
 	var longest time.Duration
 	e.mu.Lock()
-	for _, r := range e.client.Confirm(name, e.clock.Exact()) {
+	for _, r := range e.client.Verify(name, e.clock.Exact()) {
 		asked = append(asked, e.question(r))
 		longest = max(longest, r.Attempt)
 	}
@@ -231,7 +231,7 @@ func (e *Engine) Confirm(ctx context.Context, name string) error {
 // at most: the reserved tokens are unknown until the answer.
 func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error) {
 	e.mu.Lock()
-	err = u.CheckUnshared()
+	err = u.RequireUnshared()
 	e.mu.Unlock()
 	if err != nil {
 		return given, err

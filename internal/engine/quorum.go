@@ -57,18 +57,18 @@ func (q *quorum) Send(r *machine.Request) {
 	r.Unsent = false
 	switch r.Call.Script {
 	case script.Lock:
-		a.Kind, a.Waits, a.Wall = ballot.Lock, r.Waits, q.e.client.Wall()
+		a.Op, a.Waits, a.Wall = ballot.Lock, r.Waits, q.e.client.Wall()
 		r.Attempt, r.OnAnswer = time.Hour, (*machine.Request).TryAnswered
 	case script.Renew:
-		a.Kind = ballot.Renew
+		a.Op = ballot.Renew
 	case script.Held:
-		a.Kind = ballot.Held
+		a.Op = ballot.Held
 	case script.Unlock:
-		if a.Kind = ballot.Unlock; r.Tenure == nil { // in the background
-			a.Kind, a.Owned = ballot.Undo, true
+		if a.Op = ballot.Unlock; r.Tenure == nil { // in the background
+			a.Op, a.Owned = ballot.Undo, true
 		}
 	case script.Cancel:
-		a.Kind = ballot.Undo
+		a.Op = ballot.Undo
 	default:
 		panic("holdfast: a quorum was asked for " + r.Call.Script.Name)
 	}
@@ -122,7 +122,7 @@ func (q *quorum) close(now clock.Instant) { q.ballot.Close(now) }
 func (q *quorum) awaited(waited time.Duration) int { return q.ballot.Busy(waited) }
 
 // runCleanups sends each node the calls that the ballot owes it, to all nodes in parallel. It
-// returns when a majority has confirmed and the other nodes have had their closeGrace, or when
+// returns when a majority has answered and the other nodes have had their closeGrace, or when
 // ctx ends. State that stays on a minority would block the name for a ttl while another node is
 // down.
 func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
@@ -167,14 +167,14 @@ func (q *quorum) runCleanups(ctx context.Context, _ []driver.Call) error {
 	return err
 }
 
-// closeGrace returns how long Close waits for these nodes after a majority has confirmed. A
-// silent node gets longestRemoval, enough to send its calls: calls that are not sent before Close
+// closeGrace returns how long Close waits for these nodes after a majority has answered. A
+// silent node gets leftoverPatience, enough to send its calls: calls that are not sent before Close
 // returns are never sent.
 func (q *quorum) closeGrace(nodes map[int]bool) (longest time.Duration) {
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
 	for i := range nodes {
-		longest = max(longest, q.ballot.Grace(i, longestRemoval))
+		longest = max(longest, q.ballot.Grace(i, leftoverPatience))
 	}
 	return longest
 }

@@ -25,7 +25,7 @@ func threeNodes(t *testing.T) (c *Engine, q *quorum) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.ballot.Ask(&ballot.Request{Kind: ballot.Undo, ID: "a", Place: ballot.NewPlace("x", k, time.Minute), Sent: c.clock.Now(), For: &machine.Request{OnAnswer: func(*machine.Request, wire.Answer, error, clock.Instant) {}}})
+	q.ballot.Ask(&ballot.Request{Op: ballot.Undo, ID: "a", Place: ballot.NewPlace("x", k, time.Minute), Sent: c.clock.Now(), For: &machine.Request{OnAnswer: func(*machine.Request, wire.Answer, error, clock.Instant) {}}})
 	if len(c.outbox) != 3 {
 		t.Fatalf("%d requests, want one for each node", len(c.outbox))
 	}

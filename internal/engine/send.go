@@ -218,7 +218,7 @@ func (e *Engine) performBatch(b *batcher, batch, rest []*machine.Request) {
 	results := e.evalAll(requests)
 	e.mu.Lock()
 	b.underWay--
-	b.check(batch, &results[0], e.clock.Now())
+	b.noteRefused(batch, &results[0], e.clock.Now())
 	for i, r := range requests {
 		e.handOut(r, results[i])
 	}

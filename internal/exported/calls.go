@@ -53,13 +53,13 @@ type Late struct {
 
 func (e *Late) Error() string { return fmt.Sprintf("the answer took %v", e.RoundTrip) }
 
-// Unconfirmed is the error for a renewal that too few replicas acknowledged.
-type Unconfirmed struct {
+// Unacknowledged is the error for a renewal that too few replicas acknowledged.
+type Unacknowledged struct {
 	Hold      Hold
 	Want, Got int
 }
 
-func (e *Unconfirmed) Error() string {
+func (e *Unacknowledged) Error() string {
 	return fmt.Sprintf("%d of %d replicas acknowledged the renewal", e.Got, e.Want)
 }
 
@@ -81,7 +81,7 @@ func (c *Calls) Renew(ctx context.Context, replicas int) (*State, error) {
 	if err != nil || replicas == 0 {
 		return state, err
 	}
-	return c.confirm(ctx, state, replicas)
+	return c.renewAcknowledged(ctx, state, replicas)
 }
 
 func (c *Calls) call(word ...string) driver.Call {
@@ -135,8 +135,8 @@ func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 	return nil, &Late{c.Hold, id.TTL, now.Sub(sent)}
 }
 
-// confirm renews once more, with WAIT behind it on the same connection.
-func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State, error) {
+// renewAcknowledged renews once more, with WAIT behind it on the same connection.
+func (c *Calls) renewAcknowledged(ctx context.Context, state *State, replicas int) (*State, error) {
 	callers := ctx
 	wait := call.WaitFor(state.Remaining)
 	ctx, cancel := context.WithTimeout(ctx, wait+c.Caller.Attempt)
@@ -164,7 +164,7 @@ func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State
 	case o.err != nil:
 		return nil, wire.Unanswered(c.Hold.Name, c.Keys.Lock(), wire.WithoutContext(o.err))
 	case o.acked < replicas:
-		return nil, &Unconfirmed{c.Hold, replicas, o.acked}
+		return nil, &Unacknowledged{c.Hold, replicas, o.acked}
 	}
 	return c.read(o.reply, sent)
 }
@@ -187,7 +187,7 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 		switch {
 		case unlockErr != nil:
 			return false, wire.Failure(c.Hold.Name, nil, unlockErr)
-		case a.Word == "not held" && err == nil: // Look saw it a moment ago
+		case a.Word == "not held" && err == nil: // Inspect saw it a moment ago
 			return false, c.overtaken(ctx)
 		case a.Word == "released" || a.Word == "not held":
 			return true, err
@@ -208,7 +208,7 @@ func (c *Calls) unlock() driver.Call {
 	return call
 }
 
-// overtaken says why a hold is gone that Look saw a moment ago. It returns an error if another
+// overtaken says why a hold is gone that Inspect saw a moment ago. It returns an error if another
 // Client has adopted or stolen it. Else unlock has run twice, and its first run ended the hold.
 func (c *Calls) overtaken(ctx context.Context) error {
 	reply, sent, err := c.until(ctx, c.end(), c.call())

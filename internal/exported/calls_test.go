@@ -100,7 +100,7 @@ func TestRenewWaitsForReplicas(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &store{replies: [][]string{stands, stands}, acked: acked}
 			_, err := callsOn(t, s).Renew(t.Context(), 2)
-			if _, few := errors.AsType[*exported.Unconfirmed](err); few == want || len(s.ran) != 2 {
+			if _, few := errors.AsType[*exported.Unacknowledged](err); few == want || len(s.ran) != 2 {
 				t.Errorf("%d of 2 replicas: got %v after %d scripts", acked, err, len(s.ran))
 			}
 		})

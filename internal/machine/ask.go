@@ -53,7 +53,7 @@ func (n *Name) sendLock(now clock.Instant) {
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
 	if n.client.awaitedIDs[t.ID] != nil {
-		defer n.client.removalProgress(t.ID)
+		defer n.client.leftoverProgress(t.ID)
 	}
 	if err == nil {
 		t.openLocks--
@@ -103,7 +103,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "not held":
 		n.notStolen(a)
 	case "other kind":
-		n.refused(&AnotherKind{Name: n.Text, Kind: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
+		n.refused(&AnotherKind{Name: n.Text, Letter: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
 	case "too many":
 		n.refused(SizeError(n.Text, n.Kind.weight, a.Capacity))
 	default:
@@ -332,12 +332,12 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.setPhase(holding)
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
-	t.minHold.confirmedUntil = g.start.Add(g.ttl)
+	t.minHold.keptUntil = g.start.Add(g.ttl)
 	t.prolong(g.start, g.ttl, n.client.Jitter)
 	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.confirmed = n.client.WaitReplicas == 0; t.confirmed {
+	if t.acknowledged = n.client.WaitReplicas == 0; t.acknowledged {
 		t.tokens.Add(g.base, g.size)
 	}
 	if !n.client.Queue {
@@ -410,7 +410,7 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	default:
 		n.polls(r, a, now)
 	}
-	n.client.end(t, now)
+	n.client.endTenure(t, now)
 	n.step(now)
 }
 

@@ -168,7 +168,7 @@ type Request struct {
 func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	if c.Closed {
 		if id := r.lockedID(); id != "" && c.exportedIDs.Of(id) == nil { // it may have run after its cancel
-			c.LateCleanups = append(c.LateCleanups, c.endCall(id, r.Name, script.Cancel, now))
+			c.LateCleanups = append(c.LateCleanups, c.closeCall(id, r.Name, script.Cancel, now))
 		}
 		return
 	}
@@ -280,11 +280,11 @@ type Held struct {
 	Waiters           int
 }
 
-// AnotherKind means that the name has another kind. Kind and Size are those that the call asked for,
+// AnotherKind means that the name has another kind. Letter and Size are those that the call asked for,
 // Answer has those in Redis.
 type AnotherKind struct {
 	Name   string
-	Kind   byte // of the id, see keyspace; 0: a mutex
+	Letter byte // of the id, see keyspace; 0: a mutex
 	Size   int
 	Answer wire.Answer
 }
@@ -364,7 +364,7 @@ type Event struct {
 	What      EventType
 	Name      string
 	Token     int64
-	Kind      byte
+	Letter    byte
 	Took      time.Duration // the wait until a grant, or how long the name was held
 	Source    Source
 	Position  int

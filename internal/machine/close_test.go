@@ -20,7 +20,7 @@ func TestClose(t *testing.T) {
 			{pushed("revoked", "#1"), ""},
 			{broken, ""},
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
-			{func(y *play) { y.p.Confirm("n", y.now) }, ""},
+			{func(y *play) { y.p.Verify("n", y.now) }, ""},
 		}},
 		{name: "a queued id is cancelled", given: aWaits, beats: []beat{
 			{shutDown, "a: closed; owed: cancel #1"},

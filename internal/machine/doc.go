@@ -24,6 +24,21 @@
 // A tenure only moves forward. If waiters are left at its end, the name begins the next tenure, with
 // another id: the successor, whose id unlock has queued, or a new one.
 //
+// Each ending has one verb. endTenure is the last step of each way in which a tenure ends.
+//
+//	what ends                          verb      what is left in Redis
+//	a turn                             end       the id: the tenure goes on, or ends by one of the next rows
+//	a tenure before its grant          give up   the id in the lock key or the queue, until cancel
+//	a tenure at its deadline, after    stop      the lock key, until Release, Grace or its expiry; without a
+//	MaxHold, or revoked                          turn it is released at once
+//	a stopped tenure, never released   expire    nothing: the lock key has expired
+//	a tenure that Redis does not have  lose      nothing; of a reduced weight perhaps a former id, until unlock
+//	a tenure by unlock or cooldown     release   nothing, or the id of its successor in the queue, or the cool-down
+//	a tenure by Lease.Export           export    the lock key: it is the adopter's
+//	a local name that nobody wants     forget    nothing; it gives up its tenure first
+//	a cleanup                          finish    nothing, or keys that expire by themselves
+//	all of them                        close     nothing, after the calls that Client.Close returns
+//
 // Most inputs change the state and then call Name.step, which decides what to do next. Name.arm
 // sets the timer for what is due later.
 //
@@ -32,14 +47,14 @@
 //
 //	 1  subscribed before it waits      sendLock, serve; Subscriber
 //	 2  the first grant begins          granted, begin
-//	 3  what is given up is cancelled   giveUp, end, cancelTenure, cancelID, cancelStaleID
+//	 3  what is given up is cancelled   giveUp, endTenure, cancelTenure, cancelID, cancelStaleID
 //	 4  "not held" is released          unlockAnswered, lossAtUnlock
-//	 5  left alone until Release        expire, retire, releaseEnded
+//	 5  left alone until Release        stopOverdue, stop, releaseStopped
 //	 6  no push is trusted alone        OnPush, pollWhenPushed, askAgain, revocationPushed
 //	 7  a forgotten subscription        queued, resubscribe
 //	 8  too slow is an error            lateAgain, topUp, tooSlow
 //	 9  a slot that moves               handOverAfterSplit, renewAnswered
-//	10  WaitReplicas                    confirm, acknowledged, tooFewReplicas
+//	10  WaitReplicas                    awaitAcknowledged, noteAcknowledged, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export
 //	12  MinHold                         minHold, requiredTTL, coolDown
 //	13  MaxHold                         giveTurn, Over, graceOver

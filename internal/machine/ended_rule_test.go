@@ -64,7 +64,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 			{release("a"), ""},
 		}},
 		{name: "admin.Of asks at once", given: aHolds, beats: []beat{
-			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "renew #1"},
 			{answer("renew", revocation), "a ends: lost: revoked"},
 		}},
 		{name: "CheckHeld asks, and says for how long", given: aHolds, beats: []beat{

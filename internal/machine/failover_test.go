@@ -14,7 +14,7 @@ func TestFailover(t *testing.T) {
 		{name: "a loss may not be alone", given: aHolds, beats: []beat{
 			{enterAt("m", "b"), "lock #2"},
 			{answer("lock", granted(1, 8)), "b gets 1"},
-			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "renew #1"},
 			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 			{wait(time.Millisecond), "renew #2"},
 		}},
@@ -47,7 +47,7 @@ func TestFailover(t *testing.T) {
 			{answer("unlock", released()), "release of a: ok"},
 			{enter("b"), "lock #2"},
 			{answer("lock", granted(9, 8)), "b gets 9"},
-			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #2"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "renew #2"},
 			{func(y *play) { answer("renew", wire.Answer{Word: "lost", Holder: y.id("#1")})(y) }, "cancel #1; b ends: lost: taken"},
 		}},
 	})

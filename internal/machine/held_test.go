@@ -19,10 +19,10 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	first, second, third := tenure("1", holding), tenure("2", holding), tenure("3", queued)
 	first.setPhase(releasing)
 	held("one is leaving", 1)
-	c.end(first, 0)
+	c.endTenure(first, 0)
 	held("it has left", 1)
-	c.end(third, 0)
+	c.endTenure(third, 0)
 	held("one that waited gave up", 1)
-	c.end(second, 0)
+	c.endTenure(second, 0)
 	held("the other was lost", 0)
 }

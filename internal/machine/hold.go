@@ -32,8 +32,8 @@ type Ending struct{ Err error }
 
 var releasedEnding = &Ending{wire.ErrReleased} // how most turns end
 
-// finish ends a turn, once.
-func (u *Turn) finish(err error, now clock.Instant) {
+// end ends a turn, once.
+func (u *Turn) end(err error, now clock.Instant) {
 	if u.Ended.Load() != nil {
 		return
 	}
@@ -54,15 +54,15 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 	c := u.Name.client
 	if l, ok := err.(*Lost); ok { //nolint:errorlint // made here, never wrapped
 		end := min(now, u.Ends()) // at its deadline, however late that was noticed
-		c.Host.Note(Event{What: LeaseLost, Name: l.Name, Holder: u.Name.Kind.Owner, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Kind: u.Name.Kind.Letter, At: end})
+		c.Host.Note(Event{What: LeaseLost, Name: l.Name, Holder: u.Name.Kind.Owner, Token: l.Token, Cause: l.Cause, Reason: l.Reason, Took: end.Sub(u.since), Letter: u.Name.Kind.Letter, At: end})
 		return
 	}
-	c.Host.Note(Event{What: LeaseReleased, Name: u.Name.Text, Holder: u.Name.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Kind: u.Name.Kind.Letter})
+	c.Host.Note(Event{What: LeaseReleased, Name: u.Name.Text, Holder: u.Name.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Letter: u.Name.Kind.Letter})
 }
 
-// Share adds a lease with its MinHold to a turn. The longest MinHold counts. confirmed reports
+// Share adds a lease with its MinHold to a turn. The longest MinHold counts. kept reports
 // whether Redis keeps the lock key for it; if not, renew first. e is not nil if the turn has ended.
-func (u *Turn) Share(minHold time.Duration) (confirmed bool, e *Ending) {
+func (u *Turn) Share(minHold time.Duration) (kept bool, e *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return false, e
 	}
@@ -72,7 +72,7 @@ func (u *Turn) Share(minHold time.Duration) (confirmed bool, e *Ending) {
 	}
 	until := u.since.Add(minHold)
 	u.Tenure.minHold.require(until)
-	return until <= u.Tenure.minHold.confirmedUntil, nil
+	return until <= u.Tenure.minHold.keptUntil, nil
 }
 
 // DropMinHold takes back the MinHold of one Share whose call gets no lease.
@@ -114,13 +114,13 @@ func (u *Turn) Over(now clock.Instant) Cause {
 // deadline or MaxHold has passed.
 func (u *Turn) HasEnded(now clock.Instant) *Ending {
 	if u.Name.turn == u && u.Over(now) != "" {
-		u.Name.expire(now)
+		u.Name.stopOverdue(now)
 	}
 	return u.Ended.Load()
 }
 
-// CheckUnshared returns an error if several leases share the turn.
-func (u *Turn) CheckUnshared() error {
+// RequireUnshared returns an error if several leases share the turn.
+func (u *Turn) RequireUnshared() error {
 	if u.shares > 1 {
 		return wire.Failure(u.Name.Text, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
 	}
@@ -142,7 +142,7 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 	if e := u.HasEnded(now); e != nil {
 		return given, e.Err
 	}
-	if err := u.CheckUnshared(); err != nil {
+	if err := u.RequireUnshared(); err != nil {
 		return given, err
 	}
 	if t.inMinHold(now) {
@@ -156,7 +156,7 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 	t.setPhase(unreleased)
 	n.turn, n.tenure = nil, nil
 	u.shares = 0 // so that no Release ends the exported hold
-	u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: exportedAway}, now)
+	u.end(&Lost{Name: n.Text, Token: u.Token, Cause: exportedAway}, now)
 	n.step(now)
 	given.Last = t.tokens.Last()
 	if n.Kind.Term != nil {
@@ -209,11 +209,11 @@ func (n *Name) source(w *LocalWaiter) Source {
 // only after Redis has set such a ttl, and only if no request of the tenure is under way that
 // could shorten it.
 type minHold struct {
-	until          clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
-	ends           []clock.Instant // the end of each MinHold that a lease asked for
-	confirmedUntil clock.Instant   // the lock key lives until then, as Redis confirmed last
-	goneBy         clock.Instant   // when the lock key has certainly expired, if its ttl is the longest minTTL sent
-	plainRenewal   bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
+	until        clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
+	ends         []clock.Instant // the end of each MinHold that a lease asked for
+	keptUntil    clock.Instant   // the lock key lives until then, as the newest answer said
+	goneBy       clock.Instant   // when the lock key has certainly expired, if its ttl is the longest minTTL sent
+	plainRenewal bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
 }
 
 // sent notes a renewal that goes out.
@@ -225,13 +225,13 @@ func (h *minHold) sent(r *Request, now clock.Instant) {
 // renewed notes until when the lock key lives after a renewal. minTTL counts from the answer.
 // That is too much by less than a round trip, and the next renewal corrects it.
 func (h *minHold) renewed(r *Request, ttl time.Duration, now clock.Instant) {
-	h.confirmedUntil = max(r.Sent.Add(ttl), now.Add(r.minTTL))
+	h.keptUntil = max(r.Sent.Add(ttl), now.Add(r.minTTL))
 }
 
 // renewForMinHold renews before a turn that asks for a MinHold.
 func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
-	t.confirmed = false
-	n.confirm(t, now)
+	t.acknowledged = false
+	n.awaitAcknowledged(t, now)
 }
 
 // requiredTTL returns the minTTL of a renewal: the rest of MinHold, or the MinHold of the next
@@ -259,36 +259,37 @@ func (t *Tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > no
 // goneBy returns when the lock key has certainly expired, unless it is renewed.
 func (t *Tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
 
-// expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
-func (n *Name) expire(now clock.Instant) {
+// stopOverdue stops a tenure whose deadline, or whose turn's MaxHold, has passed.
+func (n *Name) stopOverdue(now clock.Instant) {
 	why := expired
 	if n.turn != nil {
 		why = cmp.Or(n.turn.Over(now), expired)
 	}
-	n.retire(why, "", now)
+	n.stop(why, "", now)
 }
 
-// retire ends a tenure whose holder has to stop. The lock key is kept until the lease is
+// stop ends a tenure whose holder has to stop: at its deadline, after MaxHold, or when it was
+// revoked. The lock key is kept until the lease is
 // released, because work may still be stopping. After MaxHold it is kept until Grace has
 // passed at most. Without a turn the tenure is released at once.
-func (n *Name) retire(why Cause, reason string, now clock.Instant) {
+func (n *Name) stop(why Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
-		n.client.end(t, now)
+		n.client.endTenure(t, now)
 		n.startRemoval(t, now)
 	} else {
 		t.setPhase(unreleased)
 		n.tenure = nil
-		n.client.Later(t.goneBy().Add(n.Kind.TTL), now, t.forget)
-		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: reason}, now)
+		n.client.Later(t.goneBy().Add(n.Kind.TTL), now, t.expire)
+		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: reason}, now)
 		switch {
 		case why == maxHold:
 			n.client.Later(now.Add(u.grace), now, u.graceOver)
 		case why == revoked && n.Kind.NoRenew: // Extend may have set a long ttl
 			n.client.Later(now.Add(n.Kind.TTL), now, u.graceOver)
 		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
-			n.releaseEnded(u, now)
+			n.releaseStopped(u, now)
 		}
 	}
 	n.step(now)
@@ -297,19 +298,19 @@ func (n *Name) retire(why Cause, reason string, now clock.Instant) {
 // graceOver gives the name back when Grace has passed, unless Release has given it back.
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == unreleased {
-		u.Name.releaseEnded(u, now)
+		u.Name.releaseStopped(u, now)
 		if u.Announces() { // after the answer: until then Redis says that this candidate leads
 			u.removal.of = u
 		}
 	}
 }
 
-// forget ends a tenure that is over and was not released.
-func (t *Tenure) forget(now clock.Instant) { t.name.client.end(t, now) }
+// expire ends a tenure that was stopped and not released: its lock key has expired.
+func (t *Tenure) expire(now clock.Instant) { t.name.client.endTenure(t, now) }
 
-// releaseEnded gives back the name of a turn that has already ended.
-func (n *Name) releaseEnded(u *Turn, now clock.Instant) {
-	n.client.end(u.Tenure, now)
+// releaseStopped gives back the name of a turn whose tenure was stopped.
+func (n *Name) releaseStopped(u *Turn, now clock.Instant) {
+	n.client.endTenure(u.Tenure, now)
 	u.removal = n.startRemoval(u.Tenure, now)
 }
 

@@ -115,7 +115,7 @@ func TestRuleMinHold(t *testing.T) {
 		{name: "so does an id of a lease that was lost", beats: []beat{
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
-			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1 0 5000"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "renew #1 0 5000"},
 			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 			{enter("b"), "lock #2"},
 			{later(time.Second), ""},
@@ -125,7 +125,7 @@ func TestRuleMinHold(t *testing.T) {
 			{confirmed, ""},
 			{enterAs(short), "lock #1 wait 0"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
-			{func(y *play) { y.p.Confirm("n", y.now) }, "renew #1 0 5000"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "renew #1 0 5000"},
 			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
 			{wait(5 * time.Second), ""},
 			{grantPushed("#1", 9, 8, 0), "cancel #1"},
@@ -186,7 +186,7 @@ func TestRuleMaxHold(t *testing.T) {
 			{enterAs(limited), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{later(3 * time.Second), ""},
-			{func(y *play) { y.p.Confirm("n", y.now) }, ""},
+			{func(y *play) { y.p.Verify("n", y.now) }, ""},
 		}},
 		{name: "a call that comes first ends it", beats: []beat{
 			{enterAs(limited), "lock #1"},
@@ -252,7 +252,7 @@ func TestRuleNoRenew(t *testing.T) {
 			{wait(10 * time.Second), "held #1; held #1; held #1; held #1; held #1"},
 		}},
 		{name: "so it does when it was revoked here", kind: fixed, given: aHolds, beats: []beat{
-			{func(y *play) { y.p.Confirm("n", y.now) }, "held #1"},
+			{func(y *play) { y.p.Verify("n", y.now) }, "held #1"},
 			{fail("held", errNetwork), ""},
 			{wait(20 * time.Millisecond), "held #1"},
 		}},

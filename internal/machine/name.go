@@ -30,17 +30,17 @@ type Name struct {
 	tenure   *Tenure // nil: the name is not asked for
 	turn     *Turn   // the present turn; nil: there is none
 
-	askAt            clock.Instant // when to send lock again, or unlock while releasing; 0: now
-	failingSince     clock.Instant // since when requests fail; 0: they do not
-	lastErr          error         // the error of the newest one
-	backoff          time.Duration
-	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
-	seen             lastSeen      // the holder, as far as is known
-	notBatched       bool          // lock_batch answered "again" for it
-	listed           bool          // in Client.names, until it is forgotten
-	orphan           orphan
-	Place            *ballot.Place // on a quorum: where it asks from
-	timer            clock.Timer
+	askAt               clock.Instant // when to send lock again, or unlock while releasing; 0: now
+	failingSince        clock.Instant // since when requests fail; 0: they do not
+	lastErr             error         // the error of the newest one
+	backoff             time.Duration
+	unacknowledgedSince clock.Instant // since when the replicas do not acknowledge a grant; 0: they do, or there is none
+	seen                lastSeen      // the holder, as far as is known
+	notBatched          bool          // lock_batch answered "again" for it
+	listed              bool          // in Client.names, until it is forgotten
+	orphan              orphan
+	Place               *ballot.Place // on a quorum: where it asks from
+	timer               clock.Timer
 }
 
 // Enter puts a waiter into the local queue of a name. own is nil for the kind of the Client. A
@@ -117,7 +117,7 @@ func (n *Name) remembered(now clock.Instant) *Name {
 func (n *Name) busy() bool { return n.waiters.n > 0 || n.turn != nil }
 
 // Abandon removes a waiter whose call does not wait any longer. It returns the tenure that this call
-// left in Redis, for AwaitRemoval. It returns nil if there is none, or if Settings.Queue is false:
+// left in Redis, for AwaitLeftover. It returns nil if there is none, or if Settings.Queue is false:
 // then the cleanup runs in the background.
 func (c *Client) Abandon(w *LocalWaiter, now clock.Instant) *Tenure {
 	if !w.listed {
@@ -131,7 +131,7 @@ func (c *Client) Abandon(w *LocalWaiter, now clock.Instant) *Tenure {
 	case !c.Queue || n.waiters.n > 0:
 	case t.phase == releasing && t.successor != nil: // its unlock queues the successor
 		return t.successor
-	case t.phase == ended || t.phase == releasing: // releasing: it was not confirmed yet
+	case t.phase == ended || t.phase == releasing: // releasing: it was not acknowledged yet
 		return t
 	}
 	return nil
@@ -196,7 +196,7 @@ func (n *Name) forget(now clock.Instant) {
 // each time that Redis shows it again.
 func (n *Name) giveUp(t *Tenure, now clock.Instant) {
 	mayBeInRedis := t.mayBeInRedis()
-	n.client.end(t, now)
+	n.client.endTenure(t, now)
 	n.askAt = 0
 	if mayBeInRedis {
 		n.client.cancelTenure(t, now)
@@ -209,8 +209,9 @@ func (c *Client) newTenure(n *Name) *Tenure {
 	return t
 }
 
-// end makes a tenure ended: from now on its id is only remembered.
-func (c *Client) end(t *Tenure, now clock.Instant) {
+// endTenure is the last step of each way in which a tenure ends: from now on its id is only
+// remembered.
+func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 	if t.phase == ended {
 		return
 	}
@@ -236,11 +237,11 @@ func (c *Client) end(t *Tenure, now clock.Instant) {
 func (n *Name) serve(now clock.Instant) {
 	t := n.tenure
 	if t.isOver(now) {
-		n.expire(now)
+		n.stopOverdue(now)
 		return
 	}
-	if !t.confirmed {
-		n.confirm(t, now)
+	if !t.acknowledged {
+		n.awaitAcknowledged(t, now)
 		return
 	}
 	if n.turn != nil {
@@ -256,7 +257,7 @@ func (n *Name) serve(now clock.Instant) {
 		w.MinHold > 0 && t.minHold.plainRenewal,     // it needs a tenure of its own
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
-	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.confirmedUntil,
+	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.keptUntil,
 		n.Kind.NoRenew && t.ttl < n.Kind.TTL: // a push gave only a claim window
 		n.renewForMinHold(t, now)
 	case t.Ends().Sub(now) < t.ttl/3:
@@ -330,7 +331,7 @@ func (n *Name) giveTurn(w *LocalWaiter, now clock.Instant) {
 
 // noteGranted is a function of its own, because an Event needs much of the stack.
 func (n *Name) noteGranted(w *LocalWaiter, now clock.Instant) {
-	n.client.Host.Note(Event{What: TurnGranted, Name: n.Text, Holder: n.Kind.Owner, Token: n.turn.Token, Took: now.Sub(w.since), Kind: n.Kind.Letter, Source: n.source(w)})
+	n.client.Host.Note(Event{What: TurnGranted, Name: n.Text, Holder: n.Kind.Owner, Token: n.turn.Token, Took: now.Sub(w.since), Letter: n.Kind.Letter, Source: n.source(w)})
 }
 
 // recalled notes that another client waits. The present local waiters still get turns,

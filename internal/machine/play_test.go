@@ -307,7 +307,7 @@ func leaveAlone(d time.Duration) input {
 func leave(caller string) input {
 	return func(y *play) {
 		if t := y.p.Abandon(y.waiters[caller], y.now); t != nil {
-			y.p.AwaitRemoval(t)
+			y.p.AwaitLeftover(t)
 		}
 	}
 }
@@ -368,7 +368,7 @@ func warned(y *play) { y.say("%d warnings", len(y.h.warnings)) }
 // shutDown closes the Client.
 func shutDown(y *play) {
 	y.p.Closed = true
-	calls, repeats := y.p.ShutDown(y.now)
+	calls, repeats := y.p.Close(y.now)
 	y.owe("owed", calls)
 	y.owe("once more", repeats)
 }
@@ -425,7 +425,7 @@ func broken(y *play) { y.sub().OnBreak(errNetwork, y.now) }
 // pushed is a push about an id.
 func pushed(kind, id string) input {
 	return func(y *play) {
-		y.sub().OnPush(y.attempt, wire.Push{Kind: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
+		y.sub().OnPush(y.attempt, wire.Push{Word: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
 	}
 }
 
@@ -433,7 +433,7 @@ func pushed(kind, id string) input {
 func grantPushed(id string, base, size int64, after time.Duration) input {
 	return func(y *play) {
 		y.sub().OnPush(y.attempt, wire.Push{
-			Kind: "grant", ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
+			Word: "grant", ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
 		}, y.now)
 	}
 }

@@ -25,7 +25,7 @@ func (c *Client) Release(u *Turn, now clock.Instant) ReleaseResult {
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
 		if t.phase == unreleased && u.shares == 0 {
-			n.releaseEnded(u, now)
+			n.releaseStopped(u, now)
 		}
 		l := ReleaseResult{Ended: e}
 		if now < t.Ends() {
@@ -36,7 +36,7 @@ func (c *Client) Release(u *Turn, now clock.Instant) ReleaseResult {
 	if u.shares > 0 {
 		return ReleaseResult{}
 	}
-	u.finish(wire.ErrReleased, now)
+	u.end(wire.ErrReleased, now)
 	n.turn = nil
 	n.step(now)
 	if t.phase != releasing {
@@ -52,15 +52,15 @@ func (c *Client) Release(u *Turn, now clock.Instant) ReleaseResult {
 func (n *Name) released(err error, now clock.Instant) {
 	t := n.tenure
 	successor := t.successor
-	t.finishRelease(err)
+	t.answerRelease(err)
 	n.askAt, n.failingSince = 0, 0
-	n.client.end(t, now)
-	n.client.removalProgress(t.ID)
+	n.client.endTenure(t, now)
+	n.client.leftoverProgress(t.ID)
 	n.tenure = successor
 }
 
-// finishRelease answers the call of Release that waits for the unlock.
-func (t *Tenure) finishRelease(err error) {
+// answerRelease answers the call of Release that waits for the unlock.
+func (t *Tenure) answerRelease(err error) {
 	if u := t.awaitedTurn; u != nil {
 		t.awaitedTurn = nil
 		t.name.client.Host.Answer(u, err)
@@ -73,14 +73,14 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		return // it was too late
 	}
 	if t.unlocking != r && (n.client.Queue || a.Word != "released") {
-		return // the answer to an earlier unlock; on a quorum a majority may confirm that one later
+		return // the answer to an earlier unlock; on a quorum a majority may answer that one later
 	}
 	t.unlocking = nil
 	successor := t.successor
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
-			t.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, err))
+			t.answerRelease(wire.Failure(n.Text, wire.ErrUnknown, err))
 		}
 		n.retryLater(err, r.Sent, now)
 		n.arm(now)
@@ -135,7 +135,7 @@ func (n *Name) tickReleasing(now clock.Instant) {
 		n.retryLater(wire.ErrNoAnswer, r.Sent, now)
 	}
 	if t.awaitedTurn != nil && now >= t.releaseDeadline {
-		t.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
+		t.answerRelease(wire.Failure(n.Text, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
 	if n.failingSince > 0 && now >= n.failingSince.Add(n.client.Patience()) {
 		n.reject(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr))
@@ -250,7 +250,7 @@ func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 		return
 	case err == nil && c.repeatAfter > 0:
 		c.answered = true
-		c.client.removalProgress(c.call.Args[0])
+		c.client.leftoverProgress(c.call.Args[0])
 		c.client.Schedule.Set(&c.timer, now.Add(c.repeatAfter+time.Duration(len(c.client.cleanups))*2*time.Millisecond), now)
 		if c.repeatAfter *= 2; c.repeatAfter > longestRepeat {
 			c.repeatAfter = 0
@@ -259,11 +259,11 @@ func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	case err != nil:
 		c.client.Host.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", c.name.Text, "script", c.call.Script.Name, "error", err)
 	}
-	c.end(now)
+	c.finish(now)
 }
 
-// end removes a cleanup from Client.cleanups, done or not.
-func (c *cleanup) end(now clock.Instant) {
+// finish removes a cleanup from Client.cleanups, done or not.
+func (c *cleanup) finish(now clock.Instant) {
 	delete(c.client.cleanups, c)
 	c.asking = nil
 	c.client.Schedule.Stop(&c.timer)
@@ -273,7 +273,7 @@ func (c *cleanup) end(now clock.Instant) {
 	if u := c.removal.of; u != nil {
 		u.Name.announce(u, now)
 	}
-	c.client.removalProgress(c.call.Args[0])
+	c.client.leftoverProgress(c.call.Args[0])
 }
 
 // cancelTenure cancels the id of a tenure that was given up, or has ended. If a lock of it had no
@@ -302,7 +302,7 @@ func (c *Client) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 		call: n.callFor(script.Cancel, []string{id, n.shard}), name: n, until: now.Add(protocol.QueueTTL),
 	}, now)
 	if oldest, full := c.cancels.Add(id, undo); full {
-		oldest.end(now)
+		oldest.finish(now)
 	}
 	return undo
 }
@@ -360,15 +360,15 @@ func (n *Name) endScript(id, successor string, coolUntil, now clock.Instant) (*d
 	return script.Unlock, n.unlockArgs(id, successor)
 }
 
-// ShutDown ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
+// Close ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
 // clean up in Redis. repeats are cancels that were answered, and should run once more.
-func (c *Client) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
+func (c *Client) Close(now clock.Instant) (calls, repeats []driver.Call) {
 	for _, n := range c.names {
-		calls = append(calls, n.endAll(now)...)
+		calls = append(calls, n.close(now)...)
 	}
 	for _, t := range c.tenures {
 		if t.phase == unreleased { // its lease was not released yet
-			calls = append(calls, c.endCall(t.ID, t.name, script.Unlock, now))
+			calls = append(calls, c.closeCall(t.ID, t.name, script.Unlock, now))
 		}
 	}
 	for undo := range c.cleanups {
@@ -382,23 +382,23 @@ func (c *Client) ShutDown(now clock.Instant) (calls, repeats []driver.Call) {
 	return calls, repeats
 }
 
-// endAll ends the turn and the waiters of a local name. It returns the calls that clean up in
+// close ends the turn and the waiters of a local name. It returns the calls that clean up in
 // Redis.
-func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
+func (n *Name) close(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
-		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: closed}, now)
+		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: closed}, now)
 	}
-	n.tenure.finishRelease(wire.Failure(n.Text, wire.ErrUnknown, wire.ErrClosed))
+	n.tenure.answerRelease(wire.Failure(n.Text, wire.ErrUnknown, wire.ErrClosed))
 	for _, t := range []*Tenure{n.tenure, n.tenure.successor} {
 		if t == nil {
 			continue
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.client.endCall(t.ID, n, script.Unlock, now))
+			calls = append(calls, n.client.closeCall(t.ID, n, script.Unlock, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.client.endCall(t.ID, n, script.Cancel, now))
+			calls = append(calls, n.client.closeCall(t.ID, n, script.Cancel, now))
 		}
 	}
 	if u := n.turn; u != nil && u.Announces() {
@@ -407,8 +407,8 @@ func (n *Name) endAll(now clock.Instant) (calls []driver.Call) {
 	return calls
 }
 
-// endCall returns the call by which Close ends an id: s, or cooldown if the name must cool down.
-func (c *Client) endCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
+// closeCall returns the call by which Close ends an id: s, or cooldown if the name must cool down.
+func (c *Client) closeCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
 	until := c.minHoldEnd(id)
 	if until == 0 && s == script.Cancel {
 		return local.callFor(s, []string{id, local.shard})
@@ -428,19 +428,19 @@ func (c *Client) cancelStaleID(id string, now clock.Instant) {
 	}
 }
 
-// AwaitRemoval makes the Client call Host.Done with t when Redis stores nothing more of its id. t was
+// AwaitLeftover makes the Client call Host.Done with t when Redis stores nothing more of its id. t was
 // given up, see Abandon.
-func (c *Client) AwaitRemoval(t *Tenure) {
+func (c *Client) AwaitLeftover(t *Tenure) {
 	c.awaitedIDs[t.ID] = t
-	c.removalProgress(t.ID)
+	c.leftoverProgress(t.ID)
 }
 
-// ForgetRemoval undoes AwaitRemoval: no call waits for it any more.
-func (c *Client) ForgetRemoval(t *Tenure) { delete(c.awaitedIDs, t.ID) }
+// DropLeftover undoes AwaitLeftover: no call waits for it any more.
+func (c *Client) DropLeftover(t *Tenure) { delete(c.awaitedIDs, t.ID) }
 
-// removalProgress calls Host.Done for a tenure in awaitedIDs, when all its locks and its cancel
+// leftoverProgress calls Host.Done for a tenure in awaitedIDs, when all its locks and its cancel
 // have been answered. It is called after each of these answers.
-func (c *Client) removalProgress(id string) {
+func (c *Client) leftoverProgress(id string) {
 	t := c.awaitedIDs[id]
 	if t == nil || t.phase < ended || t.openLocks > 0 {
 		return

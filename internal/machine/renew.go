@@ -32,7 +32,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 		t.renewal = n.check(t, now)
 		return
 	}
-	t.renewal = n.sendRenewal(t, now, 0, 0, t.confirmed) // not confirmed: it is sent at once, with a WAIT of its own, because a local waiter waits for it
+	t.renewal = n.sendRenewal(t, now, 0, 0, t.acknowledged) // not acknowledged: it is sent at once, with a WAIT of its own, because a local waiter waits for it
 }
 
 // MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
@@ -146,7 +146,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	case renewed:
 		n.prolonged(r)
 		t.minHold.renewed(r, n.Kind.TTL, now)
-		n.acknowledged(t, r)
+		n.noteAcknowledged(t, r)
 		if a.Word == "renewed" {
 			n.renewedWhole(r, a, now)
 		} else {
@@ -160,8 +160,8 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			err = fmt.Errorf("renew was answered %q", a.Word)
 		}
 		n.renewFailed(t, err, now)
-		if !t.confirmed {
-			n.confirmFailed(err, r.Sent, now)
+		if !t.acknowledged {
+			n.acknowledgeFailed(err, r.Sent, now)
 		}
 	}
 	n.stopRenewing(t)
@@ -217,19 +217,19 @@ func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	case "lost", "stolen":
 		n.lose(t, a, now)
 	case "revoked":
-		n.retire(revoked, a.Reason, now)
+		n.stop(revoked, a.Reason, now)
 	default:
 		return false
 	}
 	return true
 }
 
-// lose ends a tenure that Redis does not know any more.
+// lose ends a tenure that Redis does not know any more, or that was stolen.
 func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	why := Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
-	n.client.end(t, now)
+	n.client.endTenure(t, now)
 	n.client.cancelStaleID(a.Holder, now)
 	if why != stolen {
 		n.client.renewAllSoon(now) // other tenures may be lost, too
@@ -238,7 +238,7 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 		n.startRemoval(t, now)
 	}
 	if u != nil {
-		u.finish(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: a.Reason}, now)
+		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: a.Reason}, now)
 	}
 }
 
@@ -292,48 +292,48 @@ func (c *Client) renewAll(now clock.Instant) {
 // acknowledged it. The renewal and its WAIT use one connection, because WAIT
 // covers only the writes of its own connection. See docs/protocol.md.
 
-// confirm renews a tenure that was granted, before a local waiter gets a turn.
-func (n *Name) confirm(t *Tenure, now clock.Instant) {
+// awaitAcknowledged renews a tenure that was granted, before a local waiter gets a turn.
+func (n *Name) awaitAcknowledged(t *Tenure, now clock.Instant) {
 	patience := n.client.Patience()
-	if now >= n.unconfirmedSince.Add(2*patience) {
-		n.unconfirmedSince = 0 // it failed before a long wait in the queue
+	if now >= n.unacknowledgedSince.Add(2*patience) {
+		n.unacknowledgedSince = 0 // it failed before a long wait in the queue
 	}
 	switch {
 	case n.waiters.n == 0:
 		n.sendRelease(now)
-	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
-		n.giveBackUnconfirmed(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr), now)
+	case n.unacknowledgedSince > 0 && now >= n.unacknowledgedSince.Add(patience):
+		n.giveBackUnacknowledged(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr), now)
 	default:
 		n.renewSoon(t, now)
 	}
 }
 
-// giveBackUnconfirmed gives a grant back, and rejects the waiters.
-func (n *Name) giveBackUnconfirmed(err error, now clock.Instant) {
-	n.unconfirmedSince = 0
+// giveBackUnacknowledged gives a grant back, and rejects the waiters.
+func (n *Name) giveBackUnacknowledged(err error, now clock.Instant) {
+	n.unacknowledgedSince = 0
 	n.reject(err)
 	n.sendRelease(now)
 }
 
-// confirmFailed handles a failed renewal of an unconfirmed grant: it is unknown whether the
+// acknowledgeFailed handles a failed renewal of an unacknowledged grant: it is unknown whether the
 // replicas have the grant.
-func (n *Name) confirmFailed(err error, since, now clock.Instant) {
-	if n.unconfirmedSince == 0 {
-		n.unconfirmedSince = since
+func (n *Name) acknowledgeFailed(err error, since, now clock.Instant) {
+	if n.unacknowledgedSince == 0 {
+		n.unacknowledgedSince = since
 	}
 	n.lastErr = err
 	if !wire.Transient(err) {
-		n.giveBackUnconfirmed(wire.Failure(n.Text, nil, err), now)
+		n.giveBackUnacknowledged(wire.Failure(n.Text, nil, err), now)
 	}
 }
 
-// acknowledged notes that enough replicas have the renewal.
-func (n *Name) acknowledged(t *Tenure, r *Request) {
+// noteAcknowledged notes that enough replicas have the renewal.
+func (n *Name) noteAcknowledged(t *Tenure, r *Request) {
 	t.Replicas.Store(int32(r.Acked))
-	t.confirmed, n.unconfirmedSince = true, 0
+	t.acknowledged, n.unacknowledgedSince = true, 0
 }
 
-// tooFewReplicas handles a renewal that the master has and too few replicas have. An unconfirmed
+// tooFewReplicas handles a renewal that the master has and too few replicas have. An unacknowledged
 // grant is given back. A tenure with a turn is renewed again until its deadline.
 func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
@@ -341,8 +341,8 @@ func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}
-	if !t.confirmed {
-		n.giveBackUnconfirmed(err, now)
+	if !t.acknowledged {
+		n.giveBackUnacknowledged(err, now)
 		return
 	}
 	n.renewFailed(t, err, now)
@@ -369,10 +369,10 @@ func (u *Turn) RenewNow(now clock.Instant) {
 	n.arm(now)
 }
 
-// Confirm asks Redis about each tenure that holds the name, and returns these requests. The host gets
-// their results by Answer. A tenure that was not granted yet asks after its grant. Confirm returns
+// Verify asks Redis about each tenure that holds the name, and returns these requests. The host gets
+// their results by Answer. A tenure that was not granted yet asks after its grant. Verify returns
 // nil after Close.
-func (c *Client) Confirm(name string, now clock.Instant) (all []*Request) {
+func (c *Client) Verify(name string, now clock.Instant) (all []*Request) {
 	if c.Closed {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (c *Client) Confirm(name string, now clock.Instant) (all []*Request) {
 		case t.phase != holding:
 			t.verifySince = now
 		case !t.isOver(now):
-			all = append(all, t.name.checkNow(t, now))
+			all = append(all, t.name.verifyNow(t, now))
 		}
 	}
 	return all
@@ -420,7 +420,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	if t.phase == holding {
 		switch {
 		case err == nil && a.Word == "ours":
-			t.confirmHeld(r.Sent)
+			t.verified(r.Sent)
 			n.stopRenewing(t)
 			r.HeldUntil = clock.Never
 			if a.PTTL >= 0 { // else another client removed the expiry
@@ -450,9 +450,9 @@ func (n *Name) stopRenewing(t *Tenure) {
 	}
 }
 
-// confirmHeld notes that Redis confirmed the tenure, in the answer to a request sent at sent. A
+// verified notes that by Redis the tenure is still ours, in the answer to a request sent at sent. A
 // request sent before verifySince proves nothing.
-func (t *Tenure) confirmHeld(sent clock.Instant) {
+func (t *Tenure) verified(sent clock.Instant) {
 	if sent >= t.verifySince {
 		t.failures, t.verifySince = 0, 0
 	}
@@ -477,12 +477,12 @@ func (n *Name) prolonged(r *Request) {
 		again := t.renewAt
 		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.client.Jitter)
 		t.renewAt = min(t.renewAt, again)
-		t.confirmHeld(r.Sent)
+		t.verified(r.Sent)
 	}
 }
 
-// checkNow asks at once whether a tenure is still ours, by a renewal, or with NoRenew by a check.
-func (n *Name) checkNow(t *Tenure, now clock.Instant) *Request {
+// verifyNow asks at once whether a tenure is still ours, by a renewal, or with NoRenew by a check.
+func (n *Name) verifyNow(t *Tenure, now clock.Instant) *Request {
 	if n.heldWithoutRenewal() {
 		n.renew(t, now)
 		n.arm(now)

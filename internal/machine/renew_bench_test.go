@@ -22,7 +22,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		}
 		local := c.newName(name, name, k, c.defaultKind)
 		local.tenure = c.newTenure(local)
-		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, now
+		local.tenure.phase, local.tenure.acknowledged, local.tenure.fenceRenewedAt = holding, true, now
 		held[i] = local.tenure
 	}
 	for b.Loop() {

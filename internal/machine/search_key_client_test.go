@@ -119,7 +119,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 			k.request(t.asking)
 		}
 	case holding:
-		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.confirmed)
+		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.acknowledged)
 		k.at(t.verifySince)
 		k.at(t.Ends())
 		k.at(t.expiry)

@@ -195,7 +195,7 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	if t.name.sub != s {
 		return // in a Cluster a candidate gets the pushes of other candidates for its name, too
 	}
-	switch m.Kind {
+	switch m.Word {
 	case "grant":
 		if s.tokensAhead(m, now) {
 			t.name.askAboutGrant(t, now)
@@ -260,13 +260,13 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 		return
 	}
 	longest := 15 * time.Second
-	if m.Kind == "front" {
+	if m.Word == "front" {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
 	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.client.Jitter(10*time.Millisecond))
 	if t.phase == queued && t.asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
-		if m.Kind == "head" {
+		if m.Word == "head" {
 			n.seen.position = 0
 		}
 		n.arm(now)

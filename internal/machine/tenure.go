@@ -17,7 +17,7 @@ const (
 	holding                 // granted: this Client has the name
 	releasing               // unlock was sent
 	unreleased              // ended by deadline, MaxHold or revocation, and the lease is not released yet; or exported
-	ended                   // only its id is remembered for a while, see Client.end
+	ended                   // only its id is remembered for a while, see Client.endTenure
 )
 
 // Tenure is one Client's possession of a name in Redis, from the first request to the end. The
@@ -35,7 +35,7 @@ type Tenure struct {
 
 	openLocks   int           // locks whose answer has not come
 	mayRunLate  bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
-	verifySince clock.Instant // a request sent since then must confirm that the name is ours, see confirmHeld; 0: no need
+	verifySince clock.Instant // a request sent since then must verify that the name is ours, see verified; 0: no need
 	tokens      tokens.Blocks // of all its grants, also of one that came too late
 	servesUpTo  int64         // waiters up to this number still get a turn; 0: no recall yet
 
@@ -71,7 +71,7 @@ type whileHolding struct {
 	reservations   int16         // renewals on their way that reserve tokens
 	failures       int           // renewals in a row that were not answered, or by too few replicas
 	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
-	confirmed      bool          // enough replicas have the grant, or WaitReplicas is 0
+	acknowledged   bool          // enough replicas have the grant, or WaitReplicas is 0
 	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
 	toppedUp       bool          // it was renewed, because too little of the ttl was left for a turn
@@ -150,7 +150,7 @@ func (t *Tenure) isOver(now clock.Instant) bool {
 	return now >= t.Ends()
 }
 
-// prolong moves the deadline: Redis confirmed a ttl that counts from start. It never moves it back.
+// prolong moves the deadline: Redis has set a ttl that counts from start. It never moves it back.
 func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
 	d := clock.Deadline(start, ttl)
 	if d <= t.Ends() {

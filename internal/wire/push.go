@@ -12,7 +12,7 @@ import (
 
 // Push is a decoded push. It is a hint: anybody may publish.
 type Push struct {
-	Kind    string // grant, head, front, missed, recall or revoked
+	Word    string // grant, head, front, missed, recall or revoked
 	ID      string
 	Base    int64 // grant
 	Size    int64
@@ -35,7 +35,7 @@ var errPush = errors.New("an unknown push")
 // The id comes last, because its owner may have spaces.
 func DecodePush(payload string) (Push, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
-	m := Push{Kind: kind}
+	m := Push{Word: kind}
 	var last, seconds, micros, life int64
 	var figures []*int64
 	switch kind {

@@ -64,12 +64,12 @@ func TestStrangeAnswers(t *testing.T) {
 func TestPushes(t *testing.T) {
 	const id = "c.n.15000|o w"
 	for payload, want := range map[string]wire.Push{
-		"grant 100 64 2 1 5 2000 " + id: {Kind: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: protocol.ClaimWindow},
-		"head -1 " + id:                 {Kind: "head", ID: id, Base: 1, Window: -time.Millisecond},
-		"front 300 " + id:               {Kind: "front", ID: id, Base: 1, Window: 300 * time.Millisecond},
-		"missed " + id:                  {Kind: "missed", ID: id, Base: 1},
-		"recall " + id:                  {Kind: "recall", ID: id, Base: 1},
-		"revoked " + id:                 {Kind: "revoked", ID: id, Base: 1},
+		"grant 100 64 2 1 5 2000 " + id: {Word: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: protocol.ClaimWindow},
+		"head -1 " + id:                 {Word: "head", ID: id, Base: 1, Window: -time.Millisecond},
+		"front 300 " + id:               {Word: "front", ID: id, Base: 1, Window: 300 * time.Millisecond},
+		"missed " + id:                  {Word: "missed", ID: id, Base: 1},
+		"recall " + id:                  {Word: "recall", ID: id, Base: 1},
+		"revoked " + id:                 {Word: "revoked", ID: id, Base: 1},
 	} {
 		if got, err := wire.DecodePush(payload); err != nil || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", payload, got, err, want)
@@ -108,7 +108,7 @@ func FuzzPushes(f *testing.F) {
 	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := wire.DecodePush(payload)
-		if err == nil && m.Kind == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > protocol.ClaimWindow) {
+		if err == nil && m.Word == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > protocol.ClaimWindow) {
 			t.Fatalf("%q reads as %+v", payload, m)
 		}
 	})

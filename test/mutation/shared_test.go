@@ -67,5 +67,5 @@ var _ = table([]mutation{
 	{what: "shared: write order under full memory: lock", pkg: "./test/many", name: "TestSharedFullMemory",
 		in: "internal/script/shared/lock.lua", edits: []string{"local listening = listeners({id})[2] > 0 and '1' or '0' redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}')", "local listening = listeners({id})[2] > 0 and '1' or '0'"}},
 	{what: "shared: renewals share pipelines", pkg: "./internal/machine", name: "TestSharedKinds",
-		in: "internal/machine Name.renew", where: "n *Name", edits: []string{"t.confirmed", "t.confirmed && !n.Kind.Shared()"}},
+		in: "internal/machine Name.renew", where: "n *Name", edits: []string{"t.acknowledged", "t.acknowledged && !n.Kind.Shared()"}},
 })

@@ -71,7 +71,7 @@ var _ = table([]mutation{
 	{what: "shrink: a late lock is not cancelled while the lease lasts", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Name.renewedWhole", where: "n.renewForRecalls(t, now)", edits: []string{"n.idReplaced()", "n.idReplaced(); if t.mayRunLate { n.client.cancelTenure(t, now) }"}},
 	{what: "shrink: a late lock is cancelled after the lease", pkg: "./internal/machine", name: "TestSharedKinds",
-		in: "internal/machine Client.end", edits: []string{"t.mayRunLate", "t.mayRunLate && !t.name.Kind.isShrunk()"}},
+		in: "internal/machine Client.endTenure", edits: []string{"t.mayRunLate", "t.mayRunLate && !t.name.Kind.isShrunk()"}},
 	{what: "shrink: a former id that Redis shows makes the lease renew", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Client.cancelStaleID", edits: []string{"t.name.formerIDSeen(t, now)", ""}},
 	{what: "shrink: it does not renew in a loop", pkg: "./internal/machine", name: "TestSharedKinds",

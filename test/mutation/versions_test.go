@@ -47,5 +47,5 @@ var _ = table([]mutation{
 	{what: "version: an export of another version is read as such", pkg: "./test/versions", name: "TestAdoptOfALaterVersion",
 		in: "internal/exported Parse", edits: []string{"&& !ok", "&& ok"}},
 	{what: "version: a quorum reports another version", pkg: "./internal/ballot", name: "TestTry",
-		in: "internal/ballot try.lost", edits: []string{"versionIn(errs)", "versionIn(nil)"}},
+		in: "internal/ballot try.lose", edits: []string{"versionIn(errs)", "versionIn(nil)"}},
 })

@@ -145,7 +145,7 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 		}
 		wantPushes, havePushes := pushes(t, line.Heard), pushes(t, got)
 		for _, p := range wantPushes {
-			words["push "+p.Kind]++
+			words["push "+p.Word]++
 		}
 		if !slices.Equal(wantPushes, havePushes) {
 			t.Errorf("%d. at %d, %s %q:\n the scripts publish %v\nthe model publishes %v", i, line.At, line.Script, line.Args, got, line.Heard)
