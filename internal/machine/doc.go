@@ -5,10 +5,11 @@
 // each call of the user, each answer, each push and the current time. The Client calls its [Host]
 // for all that has an effect outside.
 //
-// A [Client] is the state of one holdfast.Client. A [Name] is one name in it: the local waiters, in order,
-// and the one [Tenure] by which the Client asks for the name, holds it or releases it. A [Turn] is
-// the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has the way in
-// which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
+// A [Client] is the state of one holdfast.Client. A [Name] is one name in it: the local waiters, in
+// order, and the one [Tenure] by which the Client asks for the name, holds it or releases it. A
+// [Turn] is the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has
+// the way in which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or
+// ttl.
 //
 //	          waiter          granted             nobody left, or recalled
 //	(no id) ---------> asked ----------> holding -------------------------> releasing

@@ -354,9 +354,9 @@ func (y *play) request(which string) *Request {
 // share adds a lease with that MinHold to the turn of a caller.
 func share(caller string, minHold time.Duration) input {
 	return func(y *play) {
-		if confirmed, ended := y.turn(caller).Share(minHold); ended != nil {
+		if kept, ended := y.turn(caller).Share(minHold); ended != nil {
 			y.say("no share: %s", inWords(ended.Err))
-		} else if !confirmed {
+		} else if !kept {
 			y.say("to be renewed first")
 		}
 	}
