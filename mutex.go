@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -121,7 +122,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // asked returns what the engine needs for a call of this Mutex.
 func (m *Mutex) asked(k *machine.Kind, try bool) engine.Lock {
-	return engine.Lock{Name: m.name, Kind: k, Try: try, MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace, Leftovers: m.leftovers}
+	return engine.Lock{Name: m.name, Kind: k, Try: try, Limits: lifetime.Limits{MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace}, Leftovers: m.leftovers}
 }
 
 // again locks the name under the context of a lease of the same name.
@@ -137,7 +138,7 @@ func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, e
 	default:
 		return nil, ErrDeadlock
 	}
-	ended, err := c.engine.Share(ctx, u, m.MinHold)
+	ended, err := c.engine.Share(ctx, u, m.asked(nil, try).Limits)
 	switch {
 	case ended != nil:
 		return nil, underEnded(ended.Err)
@@ -222,17 +223,14 @@ func (m *Mutex) validate() error {
 // ownKind returns the kind of a call with its own tenure.
 func (m *Mutex) ownKind() *machine.Kind {
 	e := m.client.engine
-	k := e.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), cmp.Or(m.TTL, e.TTL))
-	k.NoRenew = m.NoRenew
-	return k
+	return machine.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), lifetime.Terms{TTL: cmp.Or(m.TTL, e.TTL), NoRenew: m.NoRenew})
 }
 
 // sharedKind returns the kind of a call that takes weight of a capacity. An empty owner and
 // a zero ttl mean those of the Client.
 func (c *Client) sharedKind(owner string, ttl time.Duration, letter byte, weight, capacity int64) *machine.Kind {
 	e := c.engine
-	own := machine.Settings{Owner: cmp.Or(keyspace.CleanOwner(owner), e.Owner), TTL: cmp.Or(ttl, e.TTL)}
-	return own.SharedKind(letter, weight, capacity)
+	return machine.SharedKind(cmp.Or(keyspace.CleanOwner(owner), e.Owner), lifetime.Terms{TTL: cmp.Or(ttl, e.TTL)}, letter, weight, capacity)
 }
 
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].

@@ -141,7 +141,7 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	e := s.c.engine
 	s.run = strconv.FormatUint(e.Random(), 36)
-	k := e.DedicatedKind(e.Owner, e.TTL)
+	k := s.c.Mutex(s.name).ownKind()
 	k.First = &machine.FirstLock{Script: script.OnceLock, Args: []string{
 		e.ShardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.Owner, wire.Millis(s.book.TTL),
 	}}

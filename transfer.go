@@ -104,7 +104,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	case x.Shared():
 		return nil, machine.MutexOnly(x.Name, "Adopt")
 	}
-	k := c.engine.DedicatedKind(c.engine.Owner, c.engine.TTL)
+	k := c.Mutex(x.Name).ownKind()
 	if x.Leads {
 		k = c.engine.CandidateKind(x.Value)
 	}

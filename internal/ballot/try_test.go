@@ -68,7 +68,7 @@ func TestTry(t *testing.T) {
 			w.after(trip)
 			test.votes(w)
 			w.expect(test.want)
-			if name == "nobody answers" { // they still have to get unlock when they answer again
+			if name == "nobody answers" { // they are owed unlock until they come back
 				w.sent(test.sent...)
 				w.from("lock", wire.Answer{}, wire.ErrNoAnswer, 0, 1, 2)
 				test.sent = []string{"unlock 0", "unlock 1", "unlock 2"}

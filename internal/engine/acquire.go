@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Lock has the arguments of Acquire.
 type Lock struct {
-	Name                    string
-	Kind                    *machine.Kind // nil: the kind of the Client, see [machine.Kind]
-	Try                     bool          // do not wait for a holder
-	MinHold, MaxHold, Grace time.Duration // see [machine.LocalWaiter]
-	Leftovers               *Leftovers    // gets what the call leaves in Redis; nil: Acquire waits until it is removed
+	Name      string
+	Kind      *machine.Kind // nil: the kind of the Client, see [machine.Kind]
+	Try       bool          // do not wait for a holder
+	Limits    lifetime.Limits
+	Leftovers *Leftovers // gets what the call leaves in Redis; nil: Acquire waits until it is removed
 }
 
 // Acquire asks for a name, and waits until it has a turn or ctx ends. It announces the term of an
@@ -26,7 +27,7 @@ type Lock struct {
 func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 	w := e.waiters.get(l.Try)
 	defer e.waiters.put(w)
-	w.MinHold, w.MaxHold, w.Grace = l.MinHold, l.MaxHold, l.Grace
+	w.Limits = l.Limits
 	blocking := ctx.Done() == nil
 	e.mu.Lock()
 	now := e.clock.Now()
@@ -149,7 +150,7 @@ func (e *Engine) abandon(w *pending, ended error) (*leftover, error) {
 		if o.Turn == nil {
 			return nil, err
 		}
-		o.Turn.Waive() // no work was done under it. Not later: Close may be the next to get the mutex
+		o.Turn.Tenure.Waive() // no work was done under it. Not later: Close may be the next to get the mutex
 		return inBackground(func() error { return e.Release(o.Turn, false) }), err
 	default:
 	}

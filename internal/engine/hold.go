@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -103,18 +104,18 @@ func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 	return e.whenDone(r)
 }
 
-// Share adds a lease with its MinHold to a turn. After an error it has added none. ended is not
-// nil if the turn had ended before.
-func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Duration) (ended *machine.Ending, err error) {
+// Share adds a lease to a turn. After an error it has added none. ended is not nil if the turn had
+// ended before.
+func (e *Engine) Share(ctx context.Context, u *machine.Turn, asked lifetime.Limits) (ended *machine.Ending, err error) {
 	e.mu.Lock()
-	kept, ended := u.Share(minHold)
+	kept, ended := u.Share(asked)
 	e.unlock()
 	if ended != nil || kept {
 		return ended, nil
 	}
-	if err := e.Prolong(ctx, u, 0, 0); err != nil { // else a crash would cut MinHold short
+	if err := e.Prolong(ctx, u, 0, 0); err != nil { // else a crash would free the name too early
 		e.mu.Lock()
-		u.DropMinHold(minHold)
+		u.Unshare(asked)
 		e.mu.Unlock()
 		_ = e.Release(u, false) // the other leases keep the turn
 		return nil, err
@@ -132,7 +133,7 @@ func (e *Engine) Check(ctx context.Context, u *machine.Turn) (time.Duration, err
 }
 
 // Prolong renews a turn once and waits for the answer. It reserves at least that number of
-// tokens. If extends is not 0, it is the new ttl of a NoRenew lease.
+// tokens. If extends is not 0, it is the new ttl.
 func (e *Engine) Prolong(ctx context.Context, u *machine.Turn, tokens int64, extends time.Duration) error {
 	r, err := e.ask(ctx, u, func(now clock.Instant) *machine.Request { return u.Prolong(now, tokens, extends) })
 	if e.Err(u) == nil && err == nil && r.Acked < e.WaitReplicas {
@@ -255,9 +256,9 @@ func (e *Engine) Export(u *machine.Turn) (given machine.ExportedState, err error
 }
 
 // awaitReservations waits until no renewal that reserves tokens is under way, at most
-// machine.LongestRenewal.
+// lifetime.LongestRenewal.
 func (e *Engine) awaitReservations(u *machine.Turn) {
-	for late := time.Now().Add(machine.LongestRenewal); time.Now().Before(late); {
+	for late := time.Now().Add(lifetime.LongestRenewal); time.Now().Before(late); {
 		e.mu.Lock()
 		settled := u.Settled()
 		e.mu.Unlock()
@@ -340,8 +341,8 @@ func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call
 	}
 }
 
-// Release gives one share of a turn back. waive drops its MinHold, because no work was done under
-// it.
+// Release gives one share of a turn back. waive takes back what its leases required of the
+// name, because no work was done under it.
 func (e *Engine) Release(u *machine.Turn, waive bool) error {
 	err := e.release(u, waive)
 	if u.Ended.Load() != nil && u.Announces() { // else other leases share it, see Mutex.Reentrant
@@ -355,7 +356,7 @@ func (e *Engine) Release(u *machine.Turn, waive bool) error {
 func (e *Engine) release(u *machine.Turn, waive bool) error {
 	e.mu.Lock()
 	if waive {
-		u.Waive()
+		u.Tenure.Waive()
 	}
 	now := e.clock.Now()
 	l := e.client.Release(u, now)

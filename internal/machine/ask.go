@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/tokens"
@@ -47,7 +48,7 @@ func (n *Name) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	t.asking = n.client.sendScript(s, n, t, now, args, (*Request).lockAnswered)
+	t.asking = n.send(n.callFor(s, args), t, now, (*Request).lockAnswered)
 }
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -99,7 +100,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case "not due":
 		n.answerTries(func() error { return ErrNoLongerDue })
 	case "lost", "revoked", "stolen":
-		n.reject(&Lost{Name: n.Text, Cause: Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
+		n.reject(&Lost{Name: n.Text, Cause: lifetime.Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
 	case "not held":
 		n.notStolen(a)
 	case "other kind":
@@ -289,7 +290,7 @@ type grant struct {
 func (c *Client) granted(t *Tenure, g grant, now clock.Instant) {
 	n := t.name
 	t.tokens.Reserved(g.base, g.size)
-	t.expiry = max(t.expiry, now.Add(g.ttl))
+	t.Expiry = max(t.Expiry, now.Add(g.ttl))
 	switch t.phase {
 	case asked, queued:
 		if n.tenure.successor == t { // the unlock that queued it has run
@@ -299,7 +300,7 @@ func (c *Client) granted(t *Tenure, g grant, now clock.Instant) {
 	case holding:
 		if now < t.Ends() {
 			if c.WaitReplicas == 0 { // else only renewals count
-				t.prolong(g.start, g.ttl, c.Jitter)
+				t.Prolong(g.start, g.ttl, c.Jitter)
 				t.tokens.Add(g.base, g.size)
 			}
 			t.recallSure = t.recallSure || g.recallSure
@@ -332,10 +333,9 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.setPhase(holding)
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
-	t.minHold.keptUntil = g.start.Add(g.ttl)
-	t.prolong(g.start, g.ttl, n.client.Jitter)
-	if t.verifySince > 0 {
-		t.renewAt = now
+	t.Prolong(g.start, g.ttl, n.client.Jitter)
+	if t.VerifySince > 0 {
+		t.RenewAt = now
 	}
 	if t.acknowledged = n.client.WaitReplicas == 0; t.acknowledged {
 		t.tokens.Add(g.base, g.size)
@@ -461,7 +461,7 @@ func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.client.sendScript(script.Repair, n, nil, now, []string{a.Holder, wire.Itoa(n.client.TTL.Milliseconds())}, (*Request).repairAnswered)
+	n.send(n.callFor(script.Repair, []string{a.Holder, wire.Itoa(n.client.TTL.Milliseconds())}), nil, now, (*Request).repairAnswered)
 }
 
 func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/memory"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -31,7 +32,7 @@ type Client struct {
 	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.shrunk
 	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
 	endedIDs       memory.For[*Name]        // ids released or lost
-	minHolds       map[string]clock.Instant // by ended id: when its MinHold will be over
+	coolDowns      map[string]clock.Instant // by ended id: Lifetime.CoolUntil
 	exportedIDs    memory.For[*Name]        // exported ids: this Client must not cancel them
 	sub            *Subscriber              // the subscription; nil in a Cluster, where each name has its own
 	remembered     memory.Recent[*Name]     // by name, for remembered ids of shared kinds: see Name.remembered
@@ -101,13 +102,13 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		defaultKind: &Kind{Owner: s.Owner, TTL: s.TTL, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: true},
+		defaultKind: &Kind{Owner: s.Owner, Terms: lifetime.Terms{TTL: s.TTL}, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: true},
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
 		byFormerID:  make(map[string]*Tenure),
 		cleanups:    make(map[*cleanup]struct{}),
-		minHolds:    make(map[string]clock.Instant),
+		coolDowns:   make(map[string]clock.Instant),
 		awaitedIDs:  make(map[string]*Tenure),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
 		endedIDs:    memory.For[*Name]{Limit: 1 << 12},
@@ -146,16 +147,15 @@ func (c *Client) Jitter(d time.Duration) time.Duration {
 type Request struct {
 	Call       driver.Call
 	Name       *Name
-	Tenure     *Tenure       // the owner of the id; nil for a cleanup and a repair
-	minTTL     time.Duration // of a renewal: the ttl for the lock key, if longer than Kind.TTL
-	Part       *ballot.Call  // of a quorum: the call to one node; else nil
-	Sent       clock.Instant // read before it was sent: a ttl in the answer counts from here
+	Tenure     *Tenure          // the owner of the id; nil for a cleanup and a repair
+	renewal    lifetime.Renewal // what a renewal asks for
+	Part       *ballot.Call     // of a quorum: the call to one node; else nil
+	Sent       clock.Instant    // read before it was sent: a ttl in the answer counts from here
 	Attempt    time.Duration
 	Waits      bool          // there was a blocking local waiter when it was made
 	Unsent     bool          // a renewal that waits for a pipeline, see SetOut
 	reserving  bool          // it counts in Tenure.reservations
 	NoFallback bool          // it needs all keys: no fall-back to the lock key only
-	extendBy   time.Duration // by Lease.Extend: the new ttl; else 0
 	HeldUntil  clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
 	OnAnswer   func(r *Request, a wire.Answer, err error, now clock.Instant)
 	Parts      []*Request // the locks that this call carries, one for each name: see Group
@@ -168,7 +168,7 @@ type Request struct {
 func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	if c.Closed {
 		if id := r.lockedID(); id != "" && c.exportedIDs.Of(id) == nil { // it may have run after its cancel
-			c.LateCleanups = append(c.LateCleanups, c.closeCall(id, r.Name, script.Cancel, now))
+			c.LateCleanups = append(c.LateCleanups, r.Name.endCall(script.Cancel, id, "", c.coolUntil(id), now))
 		}
 		return
 	}
@@ -229,44 +229,30 @@ func (r *Request) MayBeContended() bool {
 // BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
 func (n *Name) BatchRefused() { n.notBatched = true }
 
-// sendScript makes a request, which the host sends when the mutex is released. now was
+// send makes a request, which the host sends when the mutex is released. now was
 // read before that, so a ttl in the answer may count from now.
-func (c *Client) sendScript(s *driver.Script, n *Name, t *Tenure, now clock.Instant, args []string, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
+func (n *Name) send(call driver.Call, t *Tenure, now clock.Instant, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
 	r := &Request{
-		Call:     n.callFor(s, args),
+		Call:     call,
 		Name:     n,
 		Tenure:   t,
 		Sent:     now,
-		Attempt:  c.Attempt(),
+		Attempt:  n.client.Attempt(),
 		Waits:    n.waiters.anyBlocking(),
 		OnAnswer: answered,
 	}
-	c.Host.Send(r)
+	n.client.Host.Send(r)
 	return r
 }
 
 // These are the errors and events of a Client. publish.go in package holdfast converts them to the
 // public ones.
 
-// Cause is the reason for which a lease was lost.
-type Cause string
-
-const (
-	expired      Cause = "expired"
-	taken        Cause = "taken"
-	gone         Cause = "gone"
-	closed       Cause = "closed"
-	maxHold      Cause = "max hold"
-	revoked      Cause = "revoked"
-	stolen       Cause = "stolen"
-	exportedAway Cause = "exported"
-)
-
 // Lost is the error of a lease that ended without a release.
 type Lost struct {
 	Name   string
 	Token  int64
-	Cause  Cause
+	Cause  lifetime.Cause
 	Reason string // given to Revoke or Steal
 }
 
@@ -371,7 +357,7 @@ type Event struct {
 	Holder    string // label of the holder, also if it is this Client
 	Remaining time.Duration
 	Joined    bool
-	Cause     Cause
+	Cause     lifetime.Cause
 	Reason    string
 	At        clock.Instant // the end of a lost lease
 	Replicas  int

@@ -60,11 +60,11 @@ func (t *Tenure) checkPhase() string {
 		switch {
 		case n.tenure != t:
 			return "a tenure that holds is not that of its name"
-		case t.Ends() == 0 || t.expiry < t.Ends() || t.ttl <= 0:
+		case t.Ends() == 0 || t.Expiry < t.Ends() || t.TTL <= 0:
 			return "a holder has no deadline, or one after the lock key"
 		case t.renewal != nil && t.renewal.Tenure != t:
 			return "the renewal of another tenure"
-		case t.lingerUntil > 0 && n.turn != nil:
+		case t.LingerUntil > 0 && n.turn != nil:
 			return "a name lingers that is not idle"
 		case n.turn != nil && (t.turns == 0 || n.turn.Tenure != t || n.turn.Ended.Load() != nil):
 			return "a turn is out that has ended, or was not given"

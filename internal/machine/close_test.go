@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Close returns the calls that clean up in Redis.
 func TestClose(t *testing.T) {
-	short := LocalWaiter{Call: "a", MinHold: 5 * time.Second}
+	short := LocalWaiter{Call: "a", Limits: lifetime.Limits{MinHold: 5 * time.Second}}
 	perform(t, []scene{
 		{name: "a held name is unlocked, and nothing is sent later", given: aHolds, beats: []beat{
 			{enter("b"), "listen"},
@@ -55,6 +56,20 @@ func TestClose(t *testing.T) {
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{later(time.Second), ""},
 			{shutDown, "a ends: lost: closed; owed: cooldown #1 4000"},
+		}},
+		{name: "also of a lease that is over", beats: []beat{
+			{enterAs(LocalWaiter{Call: "a", Limits: lifetime.Limits{MinHold: 5 * time.Second, MaxHold: time.Second}}), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{sleep(time.Second), "listen; a ends: lost: max hold"},
+			{shutDown, "owed: cooldown #1 4000"},
+		}},
+		{name: "and of a lock that is answered later", beats: []beat{
+			{confirmed, ""},
+			{enterAs(short), "lock #1 wait 0"},
+			{grantPushed("#1", 1, 8, 0), "renew #1 0 5000"},
+			{answer("renew", renewed()), "a gets 1"},
+			{shutDown, "a ends: lost: closed; owed: cooldown #1 5000"},
+			{late("lock", granted(9, 8)), "owed: cooldown #1 5000"},
 		}},
 		{name: "an exported id is left alone", beats: []beat{
 			{confirmed, ""},

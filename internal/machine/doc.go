@@ -5,11 +5,10 @@
 // each call of the user, each answer, each push and the current time. The Client calls its [Host]
 // for all that has an effect outside.
 //
-// A [Client] is the state of one holdfast.Client. A [Name] is one name in it: the local waiters, in
-// order, and the one [Tenure] by which the Client asks for the name, holds it or releases it. A
-// [Turn] is the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has
-// the way in which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or
-// ttl.
+// A [Client] is the state of one holdfast.Client. A [Name] is one name in it: the local waiters, in order,
+// and the one [Tenure] by which the Client asks for the name, holds it or releases it. A [Turn] is
+// the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has the way in
+// which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
 //	          waiter          granted             nobody left, or recalled
 //	(no id) ---------> asked ----------> holding -------------------------> releasing
@@ -44,23 +43,23 @@
 // sets the timer for what is due later.
 //
 // The rules have the numbers of docs/protocol.md. These functions, types and phases keep them.
-// Package holdfast keeps rule 14, Once.
+// Package holdfast keeps rule 14, Once. Package lifetime decides for the rules 5, 12, 13 and 16.
 //
 //	 1  subscribed before it waits      sendLock, serve; Subscriber
 //	 2  the first grant begins          granted, begin
 //	 3  what is given up is cancelled   giveUp, endTenure, cancelTenure, cancelID, cancelStaleID
 //	 4  "not held" is released          unlockAnswered, lossAtUnlock
-//	 5  left alone until Release        stopOverdue, stop, releaseStopped
+//	 5  left alone until Release        stop, releaseStopped
 //	 6  no push is trusted alone        OnPush, pollWhenPushed, askAgain, revocationPushed
 //	 7  a forgotten subscription        queued, resubscribe
 //	 8  too slow is an error            lateAgain, topUp, tooSlow
 //	 9  a slot that moves               handOverAfterSplit, renewAnswered
 //	10  WaitReplicas                    awaitAcknowledged, noteAcknowledged, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export
-//	12  MinHold                         minHold, requiredTTL, coolDown
-//	13  MaxHold                         giveTurn, Over, graceOver
+//	12  MinHold                         serve, renewArgs, endCall
+//	13  MaxHold                         Over, stop, graceOver
 //	15  OnceEvery                       FirstLock
-//	16  NoRenew                         heldWithoutRenewal, check, prolonged
+//	16  NoRenew                         renew, check, checkAnswered
 //
 // The files, in reading order: client, name, tenure, ask, hold, renew, release, local, kind,
 // subscriber.

@@ -25,7 +25,7 @@ func export(who string) input {
 // first asks by another script.
 func first(f FirstLock) func(c *Client) *Kind {
 	return func(c *Client) *Kind {
-		k := c.DedicatedKind("", c.TTL)
+		k := DedicatedKind("", c.defaultKind.Terms)
 		k.First = &f
 		return k
 	}

@@ -1,14 +1,13 @@
 package machine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -20,7 +19,7 @@ type Turn struct {
 	Tenure  *Tenure
 	Token   int64
 	since   clock.Instant
-	until   clock.Instant // its end by MaxHold; 0: no MaxHold
+	until   clock.Instant // its end by MaxHold, or clock.Never
 	grace   time.Duration // how long the lock key is kept after until, for work that is stopping
 	removal *Removal      // gives the name back after the end; nil: not started
 	shares  int
@@ -60,61 +59,39 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 	c.Host.Note(Event{What: LeaseReleased, Name: u.Name.Text, Holder: u.Name.Kind.Owner, Token: u.Token, Took: now.Sub(u.since), Letter: u.Name.Kind.Letter})
 }
 
-// Share adds a lease with its MinHold to a turn. The longest MinHold counts. kept reports
-// whether Redis keeps the lock key for it; if not, renew first. e is not nil if the turn has ended.
-func (u *Turn) Share(minHold time.Duration) (kept bool, e *Ending) {
+// Share adds a lease to a turn. If kept is false, the lock key does not live as long as the lease asks
+// for: renew first. e is not nil if the turn has ended.
+func (u *Turn) Share(asked lifetime.Limits) (kept bool, e *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return false, e
 	}
 	u.shares++
-	if minHold == 0 {
-		return true, nil
-	}
-	until := u.since.Add(minHold)
-	u.Tenure.minHold.require(until)
-	return until <= u.Tenure.minHold.keptUntil, nil
+	return asked.MinHold == 0 || u.Tenure.Require(u.since.Add(asked.MinHold)), nil
 }
 
-// DropMinHold takes back the MinHold of one Share whose call gets no lease.
-func (u *Turn) DropMinHold(minHold time.Duration) {
-	h := &u.Tenure.minHold
-	if i := slices.Index(h.ends, u.since.Add(minHold)); i >= 0 {
-		h.ends = slices.Delete(h.ends, i, i+1)
-		h.until = 0
-		for _, until := range h.ends {
-			h.until = max(h.until, until)
-		}
-	}
-}
-
-// Waive drops every MinHold of the turn, because no work was done under it.
-func (u *Turn) Waive() { u.Tenure.minHold.until, u.Tenure.minHold.ends = 0, nil }
+// Unshare takes back what one Share asked for whose call gets no lease.
+func (u *Turn) Unshare(asked lifetime.Limits) { u.Tenure.Drop(u.since.Add(asked.MinHold)) }
 
 // Ends returns when the holder must stop: at its deadline, or earlier by MaxHold.
-func (u *Turn) Ends() clock.Instant {
-	if u.until > 0 {
-		return min(u.Tenure.Ends(), u.until)
-	}
-	return u.Tenure.Ends()
-}
+func (u *Turn) Ends() clock.Instant { return min(u.Tenure.Ends(), u.until) }
 
 // Over returns which limit of the turn has passed, its deadline or MaxHold. It returns "" if neither
 // has; the turn may have ended for another reason.
-func (u *Turn) Over(now clock.Instant) Cause {
+func (u *Turn) Over(now clock.Instant) lifetime.Cause {
 	switch {
 	case now < u.Ends():
 		return ""
-	case u.until > 0 && u.until < u.Tenure.Ends():
-		return maxHold
+	case u.until < u.Tenure.Ends():
+		return lifetime.MaxHold
 	}
-	return expired
+	return lifetime.Expired
 }
 
 // HasEnded returns how a turn ended; nil: it goes on. It first ends a turn whose
 // deadline or MaxHold has passed.
 func (u *Turn) HasEnded(now clock.Instant) *Ending {
-	if u.Name.turn == u && u.Over(now) != "" {
-		u.Name.stopOverdue(now)
+	if why := u.Over(now); u.Name.turn == u && why != "" {
+		u.Name.stop(why, "", now)
 	}
 	return u.Ended.Load()
 }
@@ -145,7 +122,7 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 	if err := u.RequireUnshared(); err != nil {
 		return given, err
 	}
-	if t.inMinHold(now) {
+	if t.CoolUntil > now {
 		return given, wire.Failure(n.Text, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
 	}
 	if t.reservations > 0 {
@@ -156,7 +133,7 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 	t.setPhase(unreleased)
 	n.turn, n.tenure = nil, nil
 	u.shares = 0 // so that no Release ends the exported hold
-	u.end(&Lost{Name: n.Text, Token: u.Token, Cause: exportedAway}, now)
+	u.end(&Lost{Name: n.Text, Token: u.Token, Cause: lifetime.Exported}, now)
 	n.step(now)
 	given.Last = t.tokens.Last()
 	if n.Kind.Term != nil {
@@ -173,7 +150,7 @@ func (u *Turn) Settled() bool {
 // stolen ends a tenure from which a waiter of this Client has stolen the name.
 func (t *Tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
-		t.verifySince = now
+		t.VerifySince = now
 		return
 	}
 	t.name.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
@@ -184,7 +161,7 @@ func (t *Tenure) stolen(reason string, now clock.Instant) {
 // a renewal asks Redis. It must be sent after the push.
 func (n *Name) revocationPushed(t *Tenure, now clock.Instant) {
 	if t.phase != holding {
-		t.verifySince = now
+		t.VerifySince = now
 		return
 	}
 	n.renew(t, now)
@@ -204,75 +181,24 @@ func (n *Name) source(w *LocalWaiter) Source {
 	return sourceAnswer
 }
 
-// minHold has the state of Mutex.MinHold for a tenure. The lock key must not expire before
-// MinHold has passed, or a crash would cut it short. So a turn that asks for a MinHold is given
-// only after Redis has set such a ttl, and only if no request of the tenure is under way that
-// could shorten it.
-type minHold struct {
-	until        clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
-	ends         []clock.Instant // the end of each MinHold that a lease asked for
-	keptUntil    clock.Instant   // the lock key lives until then, as the newest answer said
-	goneBy       clock.Instant   // when the lock key has certainly expired, if its ttl is the longest minTTL sent
-	plainRenewal bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
-}
-
-// sent notes a renewal that goes out.
-func (h *minHold) sent(r *Request, now clock.Instant) {
-	h.plainRenewal = h.plainRenewal || r.minTTL == 0
-	h.goneBy = max(h.goneBy, now.Add(r.minTTL))
-}
-
-// renewed notes until when the lock key lives after a renewal. minTTL counts from the answer.
-// That is too much by less than a round trip, and the next renewal corrects it.
-func (h *minHold) renewed(r *Request, ttl time.Duration, now clock.Instant) {
-	h.keptUntil = max(r.Sent.Add(ttl), now.Add(r.minTTL))
-}
-
-// renewForMinHold renews before a turn that asks for a MinHold.
-func (n *Name) renewForMinHold(t *Tenure, now clock.Instant) {
-	t.acknowledged = false
-	n.awaitAcknowledged(t, now)
-}
-
-// requiredTTL returns the minTTL of a renewal: the rest of MinHold, or the MinHold of the next
-// local waiter. 0: there is none. With NoRenew it is at least Kind.TTL.
-func (n *Name) requiredTTL(t *Tenure, now clock.Instant) time.Duration {
-	if n.Kind.NoRenew { // so that a late renewal does not shorten the ttl of Extend
-		return max(n.Kind.TTL, n.requiredHold(t, now))
+// over returns which limit of the tenure that holds has passed, its deadline or the MaxHold of its
+// turn, although the phase is still holding. It returns "" if neither has. Such a tenure must not be
+// renewed.
+func (n *Name) over(now clock.Instant) lifetime.Cause {
+	switch {
+	case n.turn != nil:
+		return n.turn.Over(now)
+	case now >= n.tenure.Ends():
+		return lifetime.Expired
 	}
-	return n.requiredHold(t, now)
-}
-
-func (n *Name) requiredHold(t *Tenure, now clock.Instant) time.Duration {
-	if t.inMinHold(now) {
-		return t.minHold.until.Sub(now)
-	}
-	if w := n.waiters.first; n.turn == nil && w != nil && !t.minHold.plainRenewal {
-		return w.MinHold
-	}
-	return 0
-}
-
-// inMinHold reports whether no other client may get the name yet.
-func (t *Tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
-
-// goneBy returns when the lock key has certainly expired, unless it is renewed.
-func (t *Tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
-
-// stopOverdue stops a tenure whose deadline, or whose turn's MaxHold, has passed.
-func (n *Name) stopOverdue(now clock.Instant) {
-	why := expired
-	if n.turn != nil {
-		why = cmp.Or(n.turn.Over(now), expired)
-	}
-	n.stop(why, "", now)
+	return ""
 }
 
 // stop ends a tenure whose holder has to stop: at its deadline, after MaxHold, or when it was
 // revoked. The lock key is kept until the lease is
 // released, because work may still be stopping. After MaxHold it is kept until Grace has
 // passed at most. Without a turn the tenure is released at once.
-func (n *Name) stop(why Cause, reason string, now clock.Instant) {
+func (n *Name) stop(why lifetime.Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
 	if u == nil {
@@ -281,15 +207,10 @@ func (n *Name) stop(why Cause, reason string, now clock.Instant) {
 	} else {
 		t.setPhase(unreleased)
 		n.tenure = nil
-		n.client.Later(t.goneBy().Add(n.Kind.TTL), now, t.expire)
+		n.client.Later(t.GoneBy().Add(n.Kind.TTL), now, t.expire)
 		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: reason}, now)
-		switch {
-		case why == maxHold:
-			n.client.Later(now.Add(u.grace), now, u.graceOver)
-		case why == revoked && n.Kind.NoRenew: // Extend may have set a long ttl
-			n.client.Later(now.Add(n.Kind.TTL), now, u.graceOver)
-		case why == expired && n.Kind.NoRenew: // the lock key may live on, see Extend
-			n.releaseStopped(u, now)
+		if wait, ok := t.UnlockAfter(why, u.grace); ok {
+			n.client.Later(now.Add(wait), now, u.graceOver)
 		}
 	}
 	n.step(now)
@@ -312,10 +233,4 @@ func (t *Tenure) expire(now clock.Instant) { t.name.client.endTenure(t, now) }
 func (n *Name) releaseStopped(u *Turn, now clock.Instant) {
 	n.client.endTenure(u.Tenure, now)
 	u.removal = n.startRemoval(u.Tenure, now)
-}
-
-// require notes that no other client may get the name before until.
-func (h *minHold) require(until clock.Instant) {
-	h.ends = append(h.ends, until)
-	h.until = max(h.until, until)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -19,9 +20,8 @@ import (
 // share a local name, its tenure and its id. An id has one owner, one ttl and one weight, so
 // each call that differs in these has a kind and a local name of its own, with one waiter.
 type Kind struct {
-	Owner    string        // label of its tenures
-	TTL      time.Duration // how long the lock key lives after each grant and renewal
-	NoRenew  bool          // only Extend prolongs a turn, see Mutex.NoRenew; the Client sends held instead of renew
+	Owner string // label of its tenures
+	lifetime.Terms
 	lingers  bool          // an idle tenure is kept for a while
 	First    *FirstLock    // replaces the script lock; nil: lock is sent
 	Term     *electionTerm // of an Election; else nil
@@ -64,24 +64,24 @@ type electionTerm struct {
 	proclaimed       string      // the newest value
 }
 
-// DedicatedKind returns the kind of a call with its own owner or ttl.
-func (s *Settings) DedicatedKind(owner string, ttl time.Duration) *Kind {
-	return &Kind{Owner: owner, TTL: ttl, idSuffix: keyspace.Suffix(ttl, owner)}
+// DedicatedKind returns the kind of a call with its own owner or terms.
+func DedicatedKind(owner string, terms lifetime.Terms) *Kind {
+	return &Kind{Owner: owner, Terms: terms, idSuffix: keyspace.Suffix(terms.TTL, owner)}
 }
 
 // CandidateKind returns the kind of a candidate of an Election. Its value is the owner in its ids.
 func (s *Settings) CandidateKind(value string) *Kind {
-	k := s.DedicatedKind(value, s.TTL)
+	k := DedicatedKind(value, lifetime.Terms{TTL: s.TTL})
 	k.Term = &electionTerm{}
 	return k
 }
 
 // SharedKind returns the kind of a call that takes weight of a capacity. For letter see keyspace.
-func (s *Settings) SharedKind(letter byte, weight, capacity int64) *Kind {
+func SharedKind(owner string, terms lifetime.Terms, letter byte, weight, capacity int64) *Kind {
 	return &Kind{
-		Owner: s.Owner, TTL: s.TTL, Letter: letter, weight: weight, capacity: capacity,
+		Owner: owner, Terms: terms, Letter: letter, weight: weight, capacity: capacity,
 		scripts: sharedScripts, lockArgs: []string{wire.Itoa(capacity)}, oneTurn: true,
-		idSuffix: keyspace.SharedSuffix(s.TTL, letter, weight, s.Owner),
+		idSuffix: keyspace.SharedSuffix(terms.TTL, letter, weight, owner),
 	}
 }
 
@@ -217,7 +217,7 @@ func (n *Name) ShrinkError() error { return n.Kind.shrunk.lastErr }
 func (n *Name) askSmaller(now clock.Instant) {
 	t := n.tenure
 	t.renewal = n.sendRenewal(t, now, 0, 0, false)
-	t.renewAt = min(t.renewAt, now.Add(min(t.ttl/6, 500*time.Millisecond)))
+	t.RenewAt = min(t.RenewAt, now.Add(min(t.TTL/6, 500*time.Millisecond)))
 	n.arm(now)
 }
 
@@ -262,12 +262,12 @@ func (n *Name) formerIDsEnded(now clock.Instant) {
 // A renewal replaces or removes it.
 func (n *Name) formerIDSeen(t *Tenure, now clock.Instant) {
 	switch {
-	case t.phase != holding || t.isOver(now):
+	case t.phase != holding || n.over(now) != "":
 		t.mayRunLate = true
 	case t.renewal != nil && now < t.renewal.Sent.Add(50*time.Millisecond):
-		t.renewAt = min(t.renewAt, t.renewal.Sent.Add(50*time.Millisecond))
+		t.RenewAt = min(t.RenewAt, t.renewal.Sent.Add(50*time.Millisecond))
 		n.arm(now)
-	case t.failures == 0: // else it is soon renewed
+	case t.Failures == 0: // else it is soon renewed
 		n.renew(t, now)
 		n.arm(now)
 	}

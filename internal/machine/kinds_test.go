@@ -6,13 +6,16 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // A Semaphore, an RWMutex: docs/shared.md.
 func TestSharedKinds(t *testing.T) {
-	permits := func(c *Client) *Kind { return c.SharedKind(keyspace.Permits, 3, 10) }
-	writer := func(c *Client) *Kind { return c.SharedKind(keyspace.Writer, WholeCapacity, WholeCapacity) }
+	permits := func(c *Client) *Kind { return SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Permits, 3, 10) }
+	writer := func(c *Client) *Kind {
+		return SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Writer, WholeCapacity, WholeCapacity)
+	}
 	shrink := func(y *play) {
 		u := y.turn("a")
 		if waits, ended := y.p.Shrink(u, keyspace.Permits, 1, y.now); ended != nil || !waits {
@@ -219,7 +222,7 @@ func TestSharedKinds(t *testing.T) {
 
 // A kind with an owner and a ttl of its own.
 func TestDedicatedKinds(t *testing.T) {
-	own := func(c *Client) *Kind { return c.DedicatedKind("me", 6*time.Second) }
+	own := func(c *Client) *Kind { return DedicatedKind("me", lifetime.Terms{TTL: 6 * time.Second}) }
 	perform(t, []scene{
 		{name: "each call has a tenure", kind: own, beats: []beat{
 			{enter("a"), "lock #1"},

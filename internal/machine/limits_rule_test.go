@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Rule 12: MinHold.
 func TestRuleMinHold(t *testing.T) {
-	short := LocalWaiter{Call: "a", MinHold: 5 * time.Second}
-	long := LocalWaiter{Call: "a", MinHold: 20 * time.Second}
-	next := LocalWaiter{Call: "b", MinHold: 20 * time.Second}
+	short := LocalWaiter{Call: "a", Limits: lifetime.Limits{MinHold: 5 * time.Second}}
+	long := LocalWaiter{Call: "a", Limits: lifetime.Limits{MinHold: 20 * time.Second}}
+	next := LocalWaiter{Call: "b", Limits: lifetime.Limits{MinHold: 20 * time.Second}}
 	perform(t, []scene{
 		{name: "a grant lives long enough, and the name cools down", beats: []beat{
 			{enterAs(short), "lock #1"},
@@ -73,6 +74,11 @@ func TestRuleMinHold(t *testing.T) {
 			{release("a"), "a ends: released; cooldown #1 5000 #2"},
 			{answer("cooldown", inQueue(0)), "release of a: ok"},
 		}},
+		{name: "the name cools down before it lingers", settings: Settings{Linger: time.Minute}, beats: []beat{
+			{enterAs(short), "lock #1"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; cooldown #1 5000"},
+		}},
 		{name: "where there was no lock key, the queue is handed over", beats: []beat{
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
@@ -90,14 +96,14 @@ func TestRuleMinHold(t *testing.T) {
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{share("a", 20*time.Second), "to be renewed first"},
-			{func(y *play) { y.turn("a").DropMinHold(20 * time.Second) }, ""},
+			{func(y *play) { y.turn("a").Unshare(lifetime.Limits{MinHold: 20 * time.Second}) }, ""},
 			{release("a"), ""},
 			{release("a"), "a ends: released; cooldown #1 5000"},
 		}},
 		{name: "a caller that has given up leaves no cool-down", beats: []beat{
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
-			{func(y *play) { y.turn("a").Waive() }, ""},
+			{func(y *play) { y.turn("a").Tenure.Waive() }, ""},
 			{release("a"), "a ends: released; unlock #1"},
 		}},
 		{name: "no export before it is over", beats: []beat{
@@ -135,9 +141,9 @@ func TestRuleMinHold(t *testing.T) {
 
 // Rule 13: MaxHold.
 func TestRuleMaxHold(t *testing.T) {
-	limited := LocalWaiter{Call: "a", MaxHold: 3 * time.Second}
-	both := LocalWaiter{Call: "a", MaxHold: 3 * time.Second, MinHold: 10 * time.Second}
-	patient := LocalWaiter{Call: "a", MaxHold: 3 * time.Second, Grace: 9 * time.Second}
+	limited := LocalWaiter{Call: "a", Limits: lifetime.Limits{MaxHold: 3 * time.Second}}
+	both := LocalWaiter{Call: "a", Limits: lifetime.Limits{MaxHold: 3 * time.Second, MinHold: 10 * time.Second}}
+	patient := LocalWaiter{Call: "a", Limits: lifetime.Limits{MaxHold: 3 * time.Second, Grace: 9 * time.Second}}
 	perform(t, []scene{
 		{name: "a turn ends, and is unlocked when it is released", beats: []beat{
 			{enterAs(limited), "lock #1"},
@@ -214,9 +220,7 @@ func TestRuleMaxHold(t *testing.T) {
 // Rule 16: NoRenew.
 func TestRuleNoRenew(t *testing.T) {
 	fixed := func(c *Client) *Kind {
-		k := c.DedicatedKind("", c.TTL)
-		k.NoRenew = true
-		return k
+		return DedicatedKind("", lifetime.Terms{TTL: c.TTL, NoRenew: true})
 	}
 	extend := func(d time.Duration) input {
 		return func(y *play) { y.turn("a").Prolong(y.now, 0, d) }

@@ -6,21 +6,20 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // LocalWaiter is one call of Lock or TryLock that has no answer yet.
 type LocalWaiter struct {
-	Try     bool
-	Name    *Name
-	number  int64
-	since   clock.Instant
-	MinHold time.Duration // Mutex.MinHold
-	MaxHold time.Duration // Mutex.MaxHold
-	Grace   time.Duration // Mutex.Grace
-	Call    any           // for the host: the Client does not read it
-	listed  bool
+	lifetime.Limits
+	Try    bool
+	Name   *Name
+	number int64
+	since  clock.Instant
+	Call   any // for the host: the Client does not read it
+	listed bool
 
 	prev, after *LocalWaiter
 }
@@ -127,8 +126,8 @@ func (n *Name) Held(now clock.Instant) error {
 	e := &Held{Name: n.Text, Waiters: n.waiters.n}
 	if t := n.tenure; t.phase >= holding {
 		e.Owner, e.Remaining = n.Kind.Owner, max(0, t.Ends().Sub(now))
-		if n.turn == nil && t.inMinHold(now) {
-			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
+		if n.turn == nil && t.CoolUntil > now {
+			e.Cooldown, e.Remaining = true, t.CoolUntil.Sub(now)
 		}
 		return e
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -108,7 +109,7 @@ func (n *Name) remembered(now clock.Instant) *Name {
 		return n
 	}
 	return n.client.remembered.Of(n.Text, now, func() *Name {
-		k := &Kind{Owner: n.Kind.Owner, TTL: n.Kind.TTL, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
+		k := &Kind{Owner: n.Kind.Owner, Terms: n.Kind.Terms, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
 		return &Name{client: n.client, Text: n.Text, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
 }
@@ -204,7 +205,7 @@ func (n *Name) giveUp(t *Tenure, now clock.Instant) {
 }
 
 func (c *Client) newTenure(n *Name) *Tenure {
-	t := &Tenure{ID: keyspace.NewID(c.idPrefix, c.Random, n.Kind.idSuffix), name: n}
+	t := &Tenure{ID: keyspace.NewID(c.idPrefix, c.Random, n.Kind.idSuffix), name: n, Lifetime: lifetime.Lifetime{Terms: &n.Kind.Terms}}
 	c.tenures[t.ID] = t
 	return t
 }
@@ -221,7 +222,10 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 		c.endedIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+time.Minute)
 	}
 	t.name.formerIDsEnded(now)
-	c.rememberMinHold(t, now)
+	if t.CoolUntil > now { // until then no cancel may give the name away
+		c.coolDowns[t.ID] = t.CoolUntil
+		c.Later(t.CoolUntil, now, t.coolDownOver)
+	}
 	delete(c.tenures, t.ID)
 	held := t.phase >= holding
 	t.setPhase(ended)
@@ -233,11 +237,13 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 	}
 }
 
+func (t *Tenure) coolDownOver(clock.Instant) { delete(t.name.client.coolDowns, t.ID) }
+
 // serve gives a turn to the next local waiter, or renews, lingers or releases the name.
 func (n *Name) serve(now clock.Instant) {
 	t := n.tenure
-	if t.isOver(now) {
-		n.stopOverdue(now)
+	if why := n.over(now); why != "" {
+		n.stop(why, "", now)
 		return
 	}
 	if !t.acknowledged {
@@ -247,22 +253,25 @@ func (n *Name) serve(now clock.Instant) {
 	if n.turn != nil {
 		return
 	}
-	w := n.waiters.first
+	w, step := n.waiters.first, lifetime.Release
 	switch {
-	case t.inMinHold(now):
-		n.sendRelease(now)
-	case w == nil && t.servesUpTo == 0 && n.lingering(now):
-	case w == nil, // no local waiter is left
-		t.servesUpTo > 0 && w.number > t.servesUpTo, // the waiters from before the recall are served
-		w.MinHold > 0 && t.minHold.plainRenewal,     // it needs a tenure of its own
-		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
-		n.sendRelease(now)
-	case w.MinHold > 0 && now.Add(w.MinHold) > t.minHold.keptUntil,
-		n.Kind.NoRenew && t.ttl < n.Kind.TTL: // a push gave only a claim window
-		n.renewForMinHold(t, now)
-	case t.Ends().Sub(now) < t.ttl/3:
-		n.topUp(now)
+	case w == nil && t.servesUpTo == 0 && t.CoolUntil <= now && n.lingering(now):
+		return
+	case w == nil: // no local waiter is left
+	case t.servesUpTo > 0 && w.number > t.servesUpTo: // the waiters from before the recall are served
+	case t.turns > 0 && !t.recallSure: // a recall may have been missed: ask Redis again
 	default:
+		step = t.BeforeTurn(w.Limits, now)
+	}
+	switch step {
+	case lifetime.Release:
+		n.sendRelease(now)
+	case lifetime.Renew:
+		t.acknowledged = false
+		n.awaitAcknowledged(t, now)
+	case lifetime.TopUp:
+		n.topUp(now)
+	case lifetime.Nothing:
 		n.giveTurn(w, now)
 	}
 }
@@ -273,13 +282,13 @@ func (n *Name) lingering(now clock.Instant) bool {
 		return false
 	}
 	t := n.tenure
-	if t.lingerUntil == 0 {
+	if t.LingerUntil == 0 {
 		t.toppedUp = false
-		t.lingerUntil = now.Add(n.client.Linger)
+		t.LingerUntil = now.Add(n.client.Linger)
 		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(t, now)
 	}
-	return now < t.lingerUntil
+	return now < t.LingerUntil
 }
 
 // topUp renews before the next turn, once: a local waiter must not get a lease
@@ -288,16 +297,15 @@ func (n *Name) topUp(now clock.Instant) {
 	t := n.tenure
 	switch {
 	case t.renewal != nil:
-	case t.toppedUp && t.failures == 0:
-		n.tooSlow(now, now.Sub(t.Ends().Add(-t.ttl)))
+	case t.toppedUp && t.Failures == 0:
+		n.tooSlow(now, now.Sub(t.Ends().Add(-t.TTL)))
 	default:
 		t.toppedUp = true
 		n.renewSoon(t, now)
 	}
 }
 
-// giveTurn gives a local waiter a turn, with the next token and its limits. Grace is 2 s unless set. If
-// no token is left, it renews first.
+// giveTurn gives a local waiter a turn, with the next token. If no token is left, it renews first.
 func (n *Name) giveTurn(w *LocalWaiter, now clock.Instant) {
 	t := n.tenure
 	token, ok := t.tokens.Take()
@@ -309,19 +317,12 @@ func (n *Name) giveTurn(w *LocalWaiter, now clock.Instant) {
 	}
 	n.waiters.remove(w)
 	t.turns++
-	t.toppedUp = false
-	t.lingerUntil = 0
-	u := &Turn{Name: n, Tenure: t, Token: token, since: now, shares: 1}
-	if w.MinHold > 0 {
-		t.minHold.require(now.Add(w.MinHold))
-	}
-	if w.MaxHold > 0 {
-		u.until, u.grace = now.Add(w.MaxHold), cmp.Or(w.Grace, 2*time.Second)
+	t.toppedUp, t.LingerUntil = false, 0
+	u := &Turn{Name: n, Tenure: t, Token: token, since: now, until: clock.Never, shares: 1}
+	if w.Limits != (lifetime.Limits{}) || t.Terms.NoRenew { // most turns have none of them
+		u.until, u.grace = t.StartTurn(w.Limits, now)
 	}
 	n.turn = u
-	if n.Kind.NoRenew {
-		n.stopRenewing(t)
-	}
 	n.client.Host.ShowDetails()
 	if n.client.Events {
 		n.noteGranted(w, now)
@@ -389,7 +390,7 @@ func (n *Name) tick(now clock.Instant) {
 		if now >= n.subscribeAt(t) {
 			n.sub.open()
 		}
-		if now >= t.renewAt {
+		if now >= t.RenewAt {
 			n.renew(t, now)
 		}
 	case releasing:
@@ -418,16 +419,16 @@ func (n *Name) arm(now clock.Instant) {
 		}
 	case holding:
 		at(t.Ends())
-		at(t.renewAt)
+		at(t.RenewAt)
 		at(n.subscribeAt(t))
-		if u := n.turn; u != nil && u.until > 0 {
+		if u := n.turn; u != nil {
 			at(u.until)
 		}
-		if t.lingerUntil > 0 && n.waiters.n == 0 {
-			at(t.lingerUntil)
+		if t.LingerUntil > 0 && n.waiters.n == 0 {
+			at(t.LingerUntil)
 		}
 	case releasing:
-		at(t.goneBy())
+		at(t.GoneBy())
 		if t.awaitedTurn != nil {
 			at(t.releaseDeadline)
 		}

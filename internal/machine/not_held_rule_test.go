@@ -11,7 +11,7 @@ import (
 // Rule 4: not held is released, and a new id is asked for.
 func TestRuleNotHeldIsReleased(t *testing.T) {
 	once := Settings{SendsOnce: func() bool { return true }}
-	permits := func(c *Client) *Kind { return c.SharedKind(keyspace.Permits, 3, 10) }
+	permits := func(c *Client) *Kind { return SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Permits, 3, 10) }
 	notHeld := wire.Answer{Word: "not held"}
 	taken := wire.Answer{Word: "not held", Holder: another}
 	perform(t, []scene{

@@ -30,7 +30,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		local := &Name{client: c, Kind: c.defaultKind, sub: &Subscriber{client: c, Confirmed: true}}
 		holder := keyspace.NewID(c.idPrefix, c.Random, local.Kind.idSuffix)
 		if way.shared {
-			local.Kind = c.SharedKind(keyspace.Reader, 1, WholeCapacity)
+			local.Kind = SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Reader, 1, WholeCapacity)
 		}
 		var rate float64
 		for k := range int64(n) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -95,7 +96,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	// "not held" counts as released: an earlier run of the script may have released the name,
 	// or the lock key may have expired before the script ran.
-	t.minHold.until = 0 // the lock key cools down, or is not ours
+	t.Waive() // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
 	n.askAt = n.client.Host.NotBefore(n.Text)
 	if a.Word == "dropped" { // only the lock key is deleted: the next waiter must get the name
@@ -121,9 +122,9 @@ func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
 		return nil
 	}
 	if a.Holder != "" {
-		return &Lost{Name: n.Text, Cause: taken}
+		return &Lost{Name: n.Text, Cause: lifetime.Taken}
 	}
-	return &Lost{Name: n.Text, Cause: gone}
+	return &Lost{Name: n.Text, Cause: lifetime.Gone}
 }
 
 // tickReleasing repeats an unlock that has no answer, until the lock key has certainly
@@ -141,7 +142,7 @@ func (n *Name) tickReleasing(now clock.Instant) {
 		n.reject(wire.Failure(n.Text, wire.ErrUnreachable, n.lastErr))
 	}
 	switch {
-	case now >= t.goneBy():
+	case now >= t.GoneBy():
 		n.released(wire.Failure(n.Text, wire.ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
 	case t.unlocking == nil && now >= n.askAt:
 		n.sendUnlock(now)
@@ -167,9 +168,8 @@ func (n *Name) sendUnlock(now clock.Instant) {
 	if t.successor != nil {
 		id = t.successor.ID
 	}
-	s, args := n.endScript(t.ID, id, t.minHold.until, now)
 	t.unlocks++
-	t.unlocking = n.client.sendScript(s, n, t, now, args, (*Request).unlockAnswered)
+	t.unlocking = n.send(n.endCall(script.Unlock, t.ID, id, t.CoolUntil, now), t, now, (*Request).unlockAnswered)
 	n.askAt = 0
 }
 
@@ -225,14 +225,14 @@ func (c *cleanup) send(now clock.Instant) {
 	}
 	c.client.Schedule.Stop(&c.timer)
 	c.updateCooldown(now)
-	c.asking = c.client.sendScript(c.call.Script, c.name, nil, now, c.call.Args, c.handleAnswer)
-	c.asking.Call.Keys, c.asking.NoFallback = c.call.Keys, c.lockKeyOnly
+	c.asking = c.name.send(c.call, nil, now, c.handleAnswer)
+	c.asking.NoFallback = c.lockKeyOnly
 }
 
 // updateCooldown computes again how long the cool-down lasts.
 func (c *cleanup) updateCooldown(now clock.Instant) {
 	if c.coolUntil > 0 {
-		c.call.Script, c.call.Args = c.name.endScript(c.call.Args[0], "", c.coolUntil, now)
+		c.call = c.name.endCall(script.Unlock, c.call.Args[0], "", c.coolUntil, now)
 	}
 }
 
@@ -290,8 +290,8 @@ func (c *Client) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 	if t := c.tenures[id]; t != nil {
 		t.unlocks++ // the cancel may release the name, and unlock then finds it gone
 	}
-	if minHold := c.minHoldEnd(id); minHold > now {
-		return c.coolDown(id, n, now, minHold)
+	if until := c.coolUntil(id); until > now {
+		return n.startRelease(id, until, until, now)
 	}
 	if undo := c.cancels.Of(id); undo != nil { // a lock may have run after it
 		undo.until, undo.answered = now.Add(protocol.QueueTTL), false
@@ -299,7 +299,7 @@ func (c *Client) cancelID(id string, n *Name, now clock.Instant) *cleanup {
 		return undo
 	}
 	undo := c.startCleanup(&cleanup{
-		call: n.callFor(script.Cancel, []string{id, n.shard}), name: n, until: now.Add(protocol.QueueTTL),
+		call: n.endCall(script.Cancel, id, "", 0, now), name: n, until: now.Add(protocol.QueueTTL),
 	}, now)
 	if oldest, full := c.cancels.Add(id, undo); full {
 		oldest.finish(now)
@@ -318,46 +318,36 @@ func (c *Client) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 
 // startRemoval releases an ended tenure in Redis, in the background.
 func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
-	if t.inMinHold(now) {
-		return n.client.coolDown(t.ID, n, now, t.minHold.until).removal
-	}
-	return n.client.startCleanup(&cleanup{
-		call: n.callFor(script.Unlock, n.unlockArgs(t.ID, "")), name: n, until: t.goneBy(),
-	}, now).removal
+	return n.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now).removal
 }
 
-// coolDown starts the cool-down of a name that an id still holds.
-func (c *Client) coolDown(id string, n *Name, now, until clock.Instant) *cleanup {
-	return c.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.Keys[:], Args: []string{id}}, name: n, coolUntil: until, until: until.Add(n.Kind.TTL)}, now)
-}
-
-// minHoldEnd returns when the MinHold of an id is over; 0: it has none, or the cool-down has
-// begun.
-func (c *Client) minHoldEnd(id string) clock.Instant {
-	if t := c.tenures[id]; t != nil {
-		return t.minHold.until
-	}
-	return c.minHolds[id]
-}
-
-// rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
-// name away.
-func (c *Client) rememberMinHold(t *Tenure, now clock.Instant) {
-	if t.inMinHold(now) {
-		c.minHolds[t.ID] = t.minHold.until
-		c.Later(t.minHold.until, now, t.minHoldOver)
-	}
-}
-
-func (t *Tenure) minHoldOver(clock.Instant) { delete(t.name.client.minHolds, t.ID) }
-
-// endScript returns the script that ends a tenure in Redis, with its arguments. Before MinHold is
-// over it is cooldown, whose duration is computed again for each try.
-func (n *Name) endScript(id, successor string, coolUntil, now clock.Instant) (*driver.Script, []string) {
+// startRelease releases the name that an id may still hold. Its lock key has expired at gone, or a ttl
+// after the cool-down.
+func (n *Name) startRelease(id string, coolUntil, gone, now clock.Instant) *cleanup {
 	if coolUntil > now {
-		return script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, successor}
+		gone = coolUntil.Add(n.Kind.TTL)
 	}
-	return script.Unlock, n.unlockArgs(id, successor)
+	return n.client.startCleanup(&cleanup{call: n.endCall(script.Unlock, id, "", coolUntil, now), name: n, coolUntil: coolUntil, until: gone}, now)
+}
+
+// coolUntil returns Lifetime.CoolUntil of an id.
+func (c *Client) coolUntil(id string) clock.Instant {
+	if t := c.tenures[id]; t != nil {
+		return t.CoolUntil
+	}
+	return c.coolDowns[id]
+}
+
+// endCall returns the call that ends an id in Redis: unlock or cancel, or before coolUntil cooldown,
+// whose duration is computed again for each try.
+func (n *Name) endCall(s *driver.Script, id, successor string, coolUntil, now clock.Instant) driver.Call {
+	switch {
+	case coolUntil > now:
+		return n.callFor(script.Cooldown, []string{id, wire.Millis(coolUntil.Sub(now)), n.Kind.Owner, n.shard, successor})
+	case s == script.Cancel:
+		return n.callFor(s, []string{id, n.shard})
+	}
+	return n.callFor(s, n.unlockArgs(id, successor))
 }
 
 // Close ends all turns, and rejects all waiters with wire.ErrClosed. It returns the calls that
@@ -368,7 +358,7 @@ func (c *Client) Close(now clock.Instant) (calls, repeats []driver.Call) {
 	}
 	for _, t := range c.tenures {
 		if t.phase == unreleased { // its lease was not released yet
-			calls = append(calls, c.closeCall(t.ID, t.name, script.Unlock, now))
+			calls = append(calls, t.name.endCall(script.Unlock, t.ID, "", t.CoolUntil, now))
 		}
 	}
 	for undo := range c.cleanups {
@@ -387,7 +377,7 @@ func (c *Client) Close(now clock.Instant) (calls, repeats []driver.Call) {
 func (n *Name) close(now clock.Instant) (calls []driver.Call) {
 	n.reject(wire.ErrClosed)
 	if u := n.turn; u != nil {
-		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: closed}, now)
+		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: lifetime.Closed}, now)
 	}
 	n.tenure.answerRelease(wire.Failure(n.Text, wire.ErrUnknown, wire.ErrClosed))
 	for _, t := range []*Tenure{n.tenure, n.tenure.successor} {
@@ -396,25 +386,15 @@ func (n *Name) close(now clock.Instant) (calls []driver.Call) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, n.client.closeCall(t.ID, n, script.Unlock, now))
+			calls = append(calls, n.endCall(script.Unlock, t.ID, "", t.CoolUntil, now))
 		case t.firstSent > 0:
-			calls = append(calls, n.client.closeCall(t.ID, n, script.Cancel, now))
+			calls = append(calls, n.endCall(script.Cancel, t.ID, "", 0, now))
 		}
 	}
 	if u := n.turn; u != nil && u.Announces() {
 		calls = append(calls, n.announcement(u))
 	}
 	return calls
-}
-
-// closeCall returns the call by which Close ends an id: s, or cooldown if the name must cool down.
-func (c *Client) closeCall(id string, local *Name, s *driver.Script, now clock.Instant) driver.Call {
-	until := c.minHoldEnd(id)
-	if until == 0 && s == script.Cancel {
-		return local.callFor(s, []string{id, local.shard})
-	}
-	s, args := local.endScript(id, "", until, now)
-	return local.callFor(s, args)
 }
 
 // cancelStaleID ends an id that Redis still stores although this Client has given it up.

@@ -7,32 +7,25 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// renew sends a renewal, also if one is in flight. The next one is due a sixth of the
-// ttl later, so two may fail before the deadline. A renewal without an answer at that
-// time has failed. renew does nothing for a tenure that is over: the next step ends it.
+// renew sends a renewal or a check, also if one is in flight. One without an answer when the next is
+// due has failed. renew does nothing for a tenure that is over: the next step ends it.
 func (n *Name) renew(t *Tenure, now clock.Instant) {
-	if t.isOver(now) {
+	if n.over(now) != "" {
 		return
 	}
-	pause := n.renewInterval(t)
-	next := alignRenewal(now.Add(pause-n.client.Jitter(pause/10)), t.ttl)
-	if t.renewal != nil && t.renewal.Unsent {
-		t.renewAt = next // it has yet to be sent
-		return
-	}
-	t.renewAt = next
-	if n.Kind.NoRenew {
-		t.verifySince = now
-	}
-	if n.heldWithoutRenewal() {
+	check := t.Try(now, n.client.Jitter)
+	switch {
+	case t.renewal != nil && t.renewal.Unsent: // it has yet to be sent
+	case check:
 		t.renewal = n.check(t, now)
-		return
+	default:
+		t.renewal = n.sendRenewal(t, now, 0, 0, t.acknowledged) // not acknowledged: it is sent at once, with a WAIT of its own, because a local waiter waits for it
 	}
-	t.renewal = n.sendRenewal(t, now, 0, 0, t.acknowledged) // not acknowledged: it is sent at once, with a WAIT of its own, because a local waiter waits for it
 }
 
 // MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
@@ -48,25 +41,13 @@ func (r *Request) MarkSent(now clock.Instant) bool {
 	return true
 }
 
-// patienceToRenew returns how long one renewal may take: 50 ms to LongestRenewal.
-func (n *Name) patienceToRenew(t *Tenure, now clock.Instant) time.Duration {
-	return min(max(min(t.Ends().Sub(now), t.ttl/2), 50*time.Millisecond), LongestRenewal)
-}
-
-// LongestRenewal is how long one renewal may take at most.
-const LongestRenewal = 3 * time.Second
-
 // sendRenewal sends a renewal that reserves at least that number of tokens. If extends is not 0, it is
 // the new ttl. One that is unsent waits for a pipeline, see MarkSent.
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends time.Duration, unsent bool) *Request {
-	args, minTTL := n.renewArgs(t, now, tokens)
-	if extends > minTTL {
-		minTTL = extends
-		args[2] = wire.Millis(minTTL)
-	}
+	args, minTTL := n.renewArgs(t, now, tokens, extends)
 	r := &Request{
-		Call: n.callFor(script.Renew, args), minTTL: minTTL, extendBy: extends, Unsent: unsent,
-		Name: n, Tenure: t, Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).renewAnswered,
+		Call: n.callFor(script.Renew, args), renewal: lifetime.Renewal{MinTTL: minTTL, Extend: extends}, Unsent: unsent,
+		Name: n, Tenure: t, Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).renewAnswered,
 	}
 	t.noteRenewal(r, now)
 	n.client.Host.Send(r)
@@ -76,8 +57,7 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 // noteRenewal notes what a renewal may do in Redis from now on. An unsent one reserves no tokens
 // yet, but its ttl counts already, because its arguments are made.
 func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
-	t.expiry = max(t.expiry, now.Add(r.Name.Kind.TTL))
-	t.minHold.sent(r, now)
+	t.Sent(r.renewal, now)
 	if args := r.Call.Args; !r.Unsent && len(args) > 1 && args[1] != "0" {
 		r.reserving = true
 		t.reservations++
@@ -86,9 +66,13 @@ func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 
 // renewArgs returns the arguments of a renewal that reserves at least that number of tokens, and
 // the minTTL among them.
-func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
+func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) (args []string, minTTL time.Duration) {
 	args = []string{t.ID}
-	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
+	var next lifetime.Limits
+	if w := n.waiters.first; n.turn == nil && w != nil {
+		next = w.Limits
+	}
+	wanted, minTTL := max(t.tokens.Wanted(), tokens), max(t.RequiredTTL(next, now), extends)
 	if n.Kind.oneTurn && t.turns > 0 {
 		wanted = 0
 	}
@@ -106,7 +90,7 @@ func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64) (args []str
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
 func (n *Name) renewSoon(t *Tenure, now clock.Instant) {
-	if t.renewal == nil && (t.failures == 0 || now >= t.renewAt) {
+	if t.renewal == nil && (t.Failures == 0 || now >= t.RenewAt) {
 		n.renew(t, now)
 	}
 }
@@ -123,7 +107,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	defer func() { n.client.Host.Answer(r, err) }()
 	renewed := err == nil && (a.Word == "renewed" || a.Word == "kept")
 	if renewed {
-		t.expiry = max(t.expiry, now.Add(max(n.Kind.TTL, r.extendBy)))
+		t.Expiry = max(t.Expiry, now.Add(max(n.Kind.TTL, r.renewal.Extend)))
 	}
 	if t.phase != holding {
 		return // it has ended meanwhile: harmless
@@ -138,20 +122,19 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	if r.outdated() {
 		return
 	}
-	slack := t.slack(now)
+	slack := t.Slack(now)
 	switch {
 	case now >= t.Ends(): // never revived
 	case renewed && r.Acked < n.client.WaitReplicas:
 		n.tooFewReplicas(r, a, now)
 	case renewed:
-		n.prolonged(r)
-		t.minHold.renewed(r, n.Kind.TTL, now)
+		t.Renewed(r.renewal, r.Sent, now, n.client.Jitter)
 		n.noteAcknowledged(t, r)
 		if a.Word == "renewed" {
 			n.renewedWhole(r, a, now)
 		} else {
-			t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-			t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.client.Jitter(50*time.Millisecond)))
+			t.Failures = 1 // it must learn soon whether others wait, but not in a busy loop
+			t.RenewAt = min(t.RenewAt, now.Add(50*time.Millisecond+n.client.Jitter(50*time.Millisecond)))
 		}
 		n.client.Host.Note(Event{What: Renewed, Name: n.Text, Remaining: t.Ends().Sub(now), Replicas: r.Acked, Slack: slack})
 	case err == nil && n.endedInRedis(t, a, now):
@@ -164,7 +147,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			n.acknowledgeFailed(err, r.Sent, now)
 		}
 	}
-	n.stopRenewing(t)
+	t.Settle()
 	n.step(now)
 }
 
@@ -179,7 +162,7 @@ func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 	if n.sub.confirmedBefore(r.Sent) {
 		t.recallSure = true
 	} else if n.sub.Confirmed { // a recall may have been missed since it ran
-		t.renewAt = min(t.renewAt, now)
+		t.RenewAt = min(t.RenewAt, now)
 	}
 	if a.Waiting > 0 {
 		n.recalled(t)
@@ -188,25 +171,19 @@ func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 }
 
 func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
-	if t.failures++; n.Kind.isShrunk() {
+	if n.Kind.isShrunk() {
 		n.Kind.shrunk.lastErr = err
 	}
-	n.retryRenewal(t, now)
-	n.client.Host.Note(Event{What: RenewFailed, Name: n.Text, Err: err, Remaining: t.Ends().Sub(now), Slack: t.slack(now)})
-}
-
-// retryRenewal sets the time of the next try. The pause grows with each failure.
-func (n *Name) retryRenewal(t *Tenure, now clock.Instant) {
-	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.client.Jitter(backoff)))
+	t.Failed(now, n.client.Jitter)
+	n.client.Host.Note(Event{What: RenewFailed, Name: n.Text, Err: err, Remaining: t.Ends().Sub(now), Slack: t.Slack(now)})
 }
 
 // renewForRecalls renews every 0.5 to 1 s while the subscription is broken and the name has
 // local waiters or lingers. A recall would be missed, but the answer to renew shows
 // whether another client waits.
 func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
-	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || t.lingerUntil > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.client.Jitter(time.Second/2)))
+	if n.sub.wanted && !n.sub.Confirmed && (n.waiters.n > 0 || t.LingerUntil > 0) {
+		t.RenewAt = min(t.RenewAt, now.Add(time.Second/2+n.client.Jitter(time.Second/2)))
 	}
 }
 
@@ -217,7 +194,7 @@ func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	case "lost", "stolen":
 		n.lose(t, a, now)
 	case "revoked":
-		n.stop(revoked, a.Reason, now)
+		n.stop(lifetime.Revoked, a.Reason, now)
 	default:
 		return false
 	}
@@ -226,12 +203,12 @@ func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 
 // lose ends a tenure that Redis does not know any more, or that was stolen.
 func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
-	why := Cause(a.Ending())
+	why := lifetime.Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
 	n.client.endTenure(t, now)
 	n.client.cancelStaleID(a.Holder, now)
-	if why != stolen {
+	if why != lifetime.Stolen {
 		n.client.renewAllSoon(now) // other tenures may be lost, too
 	}
 	if n.Kind.isShrunk() { // one of its ids was stolen, another may still hold
@@ -250,7 +227,7 @@ func (n *Name) subscribeAt(t *Tenure) clock.Instant {
 	if n.sub.wanted || n.shard != "" {
 		return clock.Never
 	}
-	return t.expiry.Add(time.Second - t.ttl)
+	return t.Expiry.Add(time.Second - t.TTL)
 }
 
 // renewAllSoon calls renewAll at once or, if that has just run, a little later: if half of the
@@ -273,7 +250,7 @@ func (c *Client) renewAll(now clock.Instant) {
 	c.renewedAllAt = now
 	var held []*Tenure
 	for _, n := range c.names {
-		if t := n.tenure; t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.Sent < c.netFailureOver) {
+		if t := n.tenure; t.phase == holding && (t.renewal == nil || t.Failures == 0 || t.renewal.Sent < c.netFailureOver) {
 			held = append(held, t)
 		}
 	}
@@ -353,7 +330,7 @@ func (n *Name) tooFewReplicas(r *Request, a wire.Answer, now clock.Instant) {
 func (u *Turn) Check(now clock.Instant) *Request { return u.Name.check(u.Tenure, now) }
 
 // Prolong renews at once, and reserves at least that number of tokens. If extends is not 0, it is the
-// new ttl of a NoRenew lease. The turn must not have ended. The host gets the result by Answer.
+// new ttl, see Lease.Extend. The turn must not have ended. The host gets the result by Answer.
 func (u *Turn) Prolong(now clock.Instant, tokens int64, extends time.Duration) *Request {
 	return u.Name.sendRenewal(u.Tenure, now, tokens, extends, false)
 }
@@ -386,9 +363,14 @@ func (c *Client) Verify(name string, now clock.Instant) (all []*Request) {
 	for _, t := range those {
 		switch {
 		case t.phase != holding:
-			t.verifySince = now
-		case !t.isOver(now):
-			all = append(all, t.name.verifyNow(t, now))
+			t.VerifySince = now
+		case t.name.over(now) != "":
+		case t.ChecksOnly:
+			t.name.renew(t, now)
+			t.name.arm(now)
+			all = append(all, t.renewal)
+		default:
+			all = append(all, t.name.sendRenewal(t, now, 0, 0, false))
 		}
 	}
 	return all
@@ -402,7 +384,7 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 	}
 	r := &Request{
 		Call: n.callFor(script.Held, args), Name: n, Tenure: t,
-		Sent: now, Attempt: n.patienceToRenew(t, now), OnAnswer: (*Request).checkAnswered,
+		Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).checkAnswered,
 	}
 	n.client.Host.Send(r) // a quorum takes the Attempt from it
 	return r
@@ -420,8 +402,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	if t.phase == holding {
 		switch {
 		case err == nil && a.Word == "ours":
-			t.verified(r.Sent)
-			n.stopRenewing(t)
+			t.Verified(r.Sent)
 			r.HeldUntil = clock.Never
 			if a.PTTL >= 0 { // else another client removed the expiry
 				r.HeldUntil = clock.Deadline(r.Sent, a.PTTL)
@@ -431,62 +412,9 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 			err = fmt.Errorf("held was answered %q", a.Word)
 		}
 		if renews && err != nil && t.phase == holding {
-			t.failures++
-			n.retryRenewal(t, now)
+			t.Failed(now, n.client.Jitter)
 		}
 		n.step(now)
 	}
 	n.client.Host.Answer(r, err)
-}
-
-// heldWithoutRenewal reports whether the name has a turn with NoRenew. Before the turn begins, the tenure
-// is renewed as others are.
-func (n *Name) heldWithoutRenewal() bool { return n.Kind.NoRenew && n.turn != nil }
-
-// stopRenewing stops the renewals of a turn with NoRenew.
-func (n *Name) stopRenewing(t *Tenure) {
-	if n.heldWithoutRenewal() && t.failures == 0 && t.verifySince == 0 {
-		t.renewAt = clock.Never
-	}
-}
-
-// verified notes that by Redis the tenure is still ours, in the answer to a request sent at sent. A
-// request sent before verifySince proves nothing.
-func (t *Tenure) verified(sent clock.Instant) {
-	if sent >= t.verifySince {
-		t.failures, t.verifySince = 0, 0
-	}
-}
-
-// renewInterval returns the longest time between two tries to renew: ttl/6. With NoRenew it is the time
-// between two checks, and at most LongestRenewal, because the ttl may be long.
-func (n *Name) renewInterval(t *Tenure) time.Duration {
-	if n.heldWithoutRenewal() {
-		return min(t.ttl/6, LongestRenewal)
-	}
-	return t.ttl / 6
-}
-
-// prolonged moves the deadline after an answered renewal.
-func (n *Name) prolonged(r *Request) {
-	t := r.Tenure
-	switch {
-	case !n.Kind.NoRenew:
-		t.prolong(r.Sent, n.Kind.TTL, n.client.Jitter)
-	case n.turn == nil || r.extendBy > 0:
-		again := t.renewAt
-		t.prolong(r.Sent, cmp.Or(r.extendBy, n.Kind.TTL), n.client.Jitter)
-		t.renewAt = min(t.renewAt, again)
-		t.verified(r.Sent)
-	}
-}
-
-// verifyNow asks at once whether a tenure is still ours, by a renewal, or with NoRenew by a check.
-func (n *Name) verifyNow(t *Tenure, now clock.Instant) *Request {
-	if n.heldWithoutRenewal() {
-		n.renew(t, now)
-		n.arm(now)
-		return t.renewal
-	}
-	return n.sendRenewal(t, now, 0, 0, false)
 }

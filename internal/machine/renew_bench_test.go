@@ -30,7 +30,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		h.sent = h.sent[:0]
 		for _, t := range held {
 			t.renewal = nil
-			t.prolong(now, 15*time.Second, c.Jitter)
+			t.Prolong(now, 15*time.Second, c.Jitter)
 		}
 		b.StartTimer()
 		c.renewAll(now)

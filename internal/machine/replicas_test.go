@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// With WaitReplicas a lock that was sent twice may be answered after the renewal that acknowledged
+// With WaitReplicas a lock that was sent twice may be answered after the renewal that confirmed
 // the grant. No replica has acknowledged what it wrote: neither its ttl nor its tokens count.
 func TestRepeatedGrantIsNotConfirmed(t *testing.T) {
 	c, h := newTestClient(Settings{WaitReplicas: 1})

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/ballot"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 )
 
 // copier copies all that can be reached from a pointer, so that a search can take two ways from
@@ -96,7 +97,7 @@ func (all *planner) planOf(t reflect.Type) *plan {
 // shared are types that are not copied, or that nothing here changes.
 var sharedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[Settings](): true, reflect.TypeFor[keyspace.Keys](): true, reflect.TypeFor[driver.Script](): true,
-	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true, reflect.TypeFor[world](): true, reflect.TypeFor[Kind](): true,
+	reflect.TypeFor[ballot.Place](): true, reflect.TypeFor[ballot.Call](): true, reflect.TypeFor[searchBounds](): true, reflect.TypeFor[world](): true, reflect.TypeFor[Kind](): true, reflect.TypeFor[lifetime.Terms](): true,
 }
 
 // add adds what is to be done for a value of type t at that place.

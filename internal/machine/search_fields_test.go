@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 )
 
 // keyFields are the fields of what a Client has: those that the key of a state has, and those
@@ -16,23 +18,25 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Client](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID minHolds exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
+		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
 		"client key Text Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unacknowledgedSince notBatched orphan Place"},
 	{reflect.TypeFor[Tenure](),
-		"ID name phase whileAsked whileHolding whileReleasing openLocks mayRunLate verifySince tokens servesUpTo deadline expiry", "Replicas minHold"},
+		"ID name phase Lifetime whileAsked whileHolding whileReleasing openLocks mayRunLate tokens servesUpTo", "Replicas"},
+	{reflect.TypeFor[lifetime.Lifetime](),
+		"deadline Expiry LingerUntil RenewAt TTL Failures VerifySince", "Terms CoolUntil ChecksOnly keptUntil longest required plainRenewal"},
 	{reflect.TypeFor[whileAsked](), "asking firstSent sentWait foundHeld inQueue arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},
 	{reflect.TypeFor[whileHolding](),
-		"ttl renewAt renewal failures acknowledged recallSure toppedUp turns lingerUntil", "renewKeys reservations fenceRenewedAt pushed"},
+		"renewal acknowledged recallSure toppedUp turns", "renewKeys reservations fenceRenewedAt pushed"},
 	{reflect.TypeFor[whileReleasing](), "unlocking successor awaitedTurn releaseDeadline", "unlocks"},
 	{reflect.TypeFor[Turn](), "Name Tenure since removal shares Ended", "Token until grace"},
 	{reflect.TypeFor[Request](),
 		"Call Name Tenure Sent Attempt Unsent reserving NoFallback OnAnswer",
-		"minTTL Part Waits extendBy HeldUntil Parts Acked Connected"},
+		"renewal Part Waits HeldUntil Parts Acked Connected"},
 	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter answered", "client name coolUntil removal"},
 	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "client Channel first"},
-	{reflect.TypeFor[LocalWaiter](), "Try number after", "Name since MinHold MaxHold Grace Call listed prev"},
+	{reflect.TypeFor[LocalWaiter](), "Try number after", "Name since Limits Call listed prev"},
 }
 
 // A field that is added has to come into the key, or to be left out for a reason.

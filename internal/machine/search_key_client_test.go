@@ -112,20 +112,20 @@ func (k *keyMaker) tenure(t *Tenure) {
 		k.pushStart(t)
 		k.arrival(t.arrival)
 		k.at(t.lateGrantAt)
-		k.at(t.expiry)
+		k.at(t.Expiry)
 		k.due(t.pollBy)
-		k.at(t.verifySince)
+		k.at(t.VerifySince)
 		if t.asking != nil {
 			k.request(t.asking)
 		}
 	case holding:
-		k.bits(t.failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.acknowledged)
-		k.at(t.verifySince)
+		k.bits(t.Failures > 0, t.toppedUp, t.recallSure, t.turns > 0, t.renewal != nil, t.acknowledged)
+		k.at(t.VerifySince)
 		k.at(t.Ends())
-		k.at(t.expiry)
-		k.num(int64(t.ttl / time.Millisecond))
-		k.due(t.renewAt)
-		k.due(t.lingerUntil)
+		k.at(t.Expiry)
+		k.num(int64(t.TTL / time.Millisecond))
+		k.due(t.RenewAt)
+		k.due(t.LingerUntil)
 		k.serves(t)
 		b := blocksOf(&t.tokens)
 		if b.next < b.end || b.spare < b.spareEnd {
@@ -140,7 +140,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 		}
 	case releasing:
 		k.bits(t.unlocking != nil, t.successor != nil, t.awaitedTurn != nil)
-		k.at(t.expiry)
+		k.at(t.Expiry)
 		if t.awaitedTurn != nil {
 			k.due(t.releaseDeadline)
 		}
@@ -151,7 +151,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 			k.request(t.unlocking)
 		}
 	case unreleased:
-		k.at(t.expiry)
+		k.at(t.Expiry)
 	}
 }
 
@@ -197,7 +197,7 @@ func (k *keyMaker) request(r *Request) {
 	k.due(r.Sent.Add(r.Attempt))
 	if t := r.Tenure; t != nil {
 		k.at(r.Sent)
-		k.bits(r.Name.listed, r.Sent < k.pr.p.netFailureOver, r.Name.sub.confirmedBefore(r.Sent), r.Sent >= t.clockPair.sent, r.Sent >= t.verifySince)
+		k.bits(r.Name.listed, r.Sent < k.pr.p.netFailureOver, r.Name.sub.confirmedBefore(r.Sent), r.Sent >= t.clockPair.sent, r.Sent >= t.VerifySince)
 		k.tenure(t)
 	}
 	if e := cleanupOf(r); e != nil {

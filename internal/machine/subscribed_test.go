@@ -20,7 +20,7 @@ func listened(t *testing.T, names int, semaphores bool) (c *Client, h *recorder,
 		}
 		own := c.defaultKind
 		if semaphores {
-			own = c.SharedKind(keyspace.Permits, 1, 1)
+			own = SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Permits, 1, 1)
 			all = append(all, c.newName(name+"\x00", name, k, own))
 		}
 		all = append(all, c.newName(name, name, k, own))

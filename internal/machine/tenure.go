@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 )
 
@@ -26,24 +27,19 @@ const (
 // Fields of one phase stand in a struct that setPhase clears at the end of the phase. The structs are
 // values, not pointers: pointers would cost three more allocations for a lock and its release.
 type Tenure struct {
-	ID    string
-	name  *Name
-	phase phase
+	ID                string
+	name              *Name
+	phase             phase
+	lifetime.Lifetime // when it must have ended, here and in Redis
 	whileAsked
 	whileHolding
 	whileReleasing
 
-	openLocks   int           // locks whose answer has not come
-	mayRunLate  bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
-	verifySince clock.Instant // a request sent since then must verify that the name is ours, see verified; 0: no need
-	tokens      tokens.Blocks // of all its grants, also of one that came too late
-	servesUpTo  int64         // waiters up to this number still get a turn; 0: no recall yet
-
-	// From the grant on: when it must have ended, here and in Redis.
-	deadline atomic.Int64  // clock.Instant at which the holder must stop
-	expiry   clock.Instant // when the lock key has expired, if each script ran before its answer came, and one without an answer when it was sent
-	Replicas atomic.Int32  // how many acknowledged the last renewal
-	minHold  minHold
+	openLocks  int           // locks whose answer has not come
+	mayRunLate bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
+	tokens     tokens.Blocks // of all its grants, also of one that came too late
+	servesUpTo int64         // waiters up to this number still get a turn; 0: no recall yet
+	Replicas   atomic.Int32  // how many acknowledged the last renewal
 }
 
 // whileAsked has the fields of a tenure before its grant.
@@ -64,19 +60,15 @@ type whileAsked struct {
 
 // whileHolding has the fields of a tenure that has the name, until its deadline.
 type whileHolding struct {
-	ttl            time.Duration // what the script set last: a claim window or the ttl
-	renewAt        clock.Instant
 	renewKeys      []string      // of its renewals
 	renewal        *Request      // in flight, or about to be
 	reservations   int16         // renewals on their way that reserve tokens
-	failures       int           // renewals in a row that were not answered, or by too few replicas
 	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
 	acknowledged   bool          // enough replicas have the grant, or WaitReplicas is 0
 	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
 	toppedUp       bool          // it was renewed, because too little of the ttl was left for a turn
 	turns          int           // given so far
-	lingerUntil    clock.Instant // until when it is kept though it is idle; 0: not idle
 }
 
 // whileReleasing has the fields of a tenure from its first unlock to the answer.
@@ -132,39 +124,3 @@ func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 // mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. After one
 // refused lock that does not wait, Redis does not have it.
 func (t *Tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
-
-// slack returns the share of the ttl that is left. It is negative after the deadline.
-func (t *Tenure) slack(now clock.Instant) float64 {
-	return float64(t.Ends().Sub(now)) / float64(max(t.ttl, 1))
-}
-
-// Ends returns the holder's deadline, without MaxHold: see Turn.Ends. It needs no mutex.
-func (t *Tenure) Ends() clock.Instant { return clock.Instant(t.deadline.Load()) }
-
-// isOver reports whether the deadline, or the MaxHold of the turn, has passed, although the phase
-// may still be holding. Such a tenure must not be renewed.
-func (t *Tenure) isOver(now clock.Instant) bool {
-	if u := t.name.turn; u != nil && u.Tenure == t {
-		return u.Over(now) != ""
-	}
-	return now >= t.Ends()
-}
-
-// prolong moves the deadline: Redis has set a ttl that counts from start. It never moves it back.
-func (t *Tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
-	d := clock.Deadline(start, ttl)
-	if d <= t.Ends() {
-		return
-	}
-	t.deadline.Store(int64(d))
-	t.ttl = ttl
-	t.renewAt = alignRenewal(start.Add(ttl/3-jitter(ttl/20)), ttl)
-	t.failures = 0
-}
-
-// alignRenewal rounds a time down to a multiple of ttl/64, at most 100 ms, so that
-// renewals share pipelines. Thousands of single renewals a second cost several
-// times as much, here and in Redis.
-func alignRenewal(when clock.Instant, ttl time.Duration) clock.Instant {
-	return when - when%clock.Instant(max(1, min(ttl/64, 100*time.Millisecond)))
-}

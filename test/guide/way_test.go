@@ -17,7 +17,7 @@ func TestWayOfALock(t *testing.T) {
 	const (
 		module        = "github.com/holdfast-go/holdfast"
 		mostFunctions = 90
-		mostPackages  = 8
+		mostPackages  = 9 // one of them, lifetime, is read alone
 	)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "lock")

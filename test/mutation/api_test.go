@@ -41,7 +41,7 @@ var _ = table([]mutation{
 	{what: "exported: a renewal waits for replicas", name: "TestExportedIsConfirmed",
 		in: "internal/exported Calls.Renew", edits: []string{"replicas == 0", "true"}},
 	{what: "dedicated: its deadline counts its own ttl", pkg: "./internal/machine", name: "TestDedicatedKinds",
-		in: "internal/machine Settings.DedicatedKind", where: "s *Settings", edits: []string{"TTL: ttl", "TTL: s.TTL"}},
+		in: "internal/machine DedicatedKind", edits: []string{"Terms: terms", "Terms: lifetime.Terms{TTL: 15*time.Second}"}},
 	{what: "dedicated: it has a local name of its own", pkg: "./internal/machine", name: "TestDedicatedKinds",
 		in: "internal/machine Client.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "_ = strconv.FormatInt(c.lastDedicated, 36)"}},
 })
