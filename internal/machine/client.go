@@ -26,28 +26,28 @@ type Client struct {
 	Schedule    clock.Schedule
 
 	Closed         bool
-	names          map[string]*Name         // by key: the name; for a dedicated or shared kind the name and a number
-	lastDedicated  int64                    // the newest of these numbers
-	tenures        map[string]*Tenure       // by id: those that are neither ended nor exported
-	byFormerID     map[string]*Tenure       // by former id: those whose weight was reduced, see Kind.shrunk
-	givenUpIDs     memory.For[*Name]        // ids given up before they were granted
-	endedIDs       memory.For[*Name]        // ids released or lost
-	coolDowns      map[string]clock.Instant // by ended id: Lifetime.CoolUntil
-	exportedIDs    memory.For[*Name]        // exported ids: this Client must not cancel them
-	sub            *Subscriber              // the subscription; nil in a Cluster, where each name has its own
-	remembered     memory.Recent[*Name]     // by name, for remembered ids of shared kinds: see Name.remembered
-	reportedSizes  map[string]int64         // of semaphores: actual sizes that were reported as different
-	sharedSubs     sharedSubs               // in a Cluster: the subscriptions of the shared kinds, one for each name
-	LastAnswer     clock.Instant            // when the newest answer came
-	answered       exchange                 // of the newest answer that has the server's time
-	NetFailed      bool                     // a request failed in the network since the last answer
-	netFailureOver clock.Instant            // when NetFailed was last reset: an earlier request may never be answered
-	renewedAllAt   clock.Instant            // when renewAll ran last, or is due
-	noPushUntil    clock.Instant            // until then waiters poll: the server refused to publish
+	names          map[string]*Name     // by key: the name; for a dedicated or shared kind the name and a number
+	lastDedicated  int64                // the newest of these numbers
+	tenures        map[string]*Tenure   // by id: those that are neither ended nor exported
+	byFormerID     map[string]*Tenure   // by former id: those whose weight was reduced, see Kind.shrunk
+	givenUpIDs     memory.For[*Name]    // ids given up before they were granted
+	endedIDs       memory.For[*Name]    // ids released or lost
+	exportedIDs    memory.For[*Name]    // exported ids: this Client must not cancel them
+	sub            *Subscriber          // the subscription; nil in a Cluster, where each name has its own
+	remembered     memory.Recent[*Name] // by name, for remembered ids of shared kinds: see Name.remembered
+	reportedSizes  map[string]int64     // of semaphores: actual sizes that were reported as different
+	sharedSubs     sharedSubs           // in a Cluster: the subscriptions of the shared kinds, one for each name
+	LastAnswer     clock.Instant        // when the newest answer came
+	answered       exchange             // of the newest answer that has the server's time
+	NetFailed      bool                 // a request failed in the network since the last answer
+	netFailureOver clock.Instant        // when NetFailed was last reset: an earlier request may never be answered
+	renewedAllAt   clock.Instant        // when renewAll ran last, or is due
+	noPushUntil    clock.Instant        // until then waiters poll: the server refused to publish
 	cleanups       map[*cleanup]struct{}
-	cancels        memory.Bounded[*cleanup] // by id: the one that cancels it
-	awaitedIDs     map[string]*Tenure       // by id: given up, and a call waits until Redis forgets it
-	LateCleanups   []driver.Call            // they undo locks that were answered after Close
+	cancels        memory.Bounded[*cleanup]  // by id: the one that cancels it
+	coolDowns      memory.For[clock.Instant] // by ended id: Lifetime.CoolUntil
+	awaitedIDs     map[string]*Tenure        // by id: given up, and a call waits until Redis forgets it
+	LateCleanups   []driver.Call             // they undo locks that were answered after Close
 }
 
 // Host does all that has an effect outside the Client. The mutex is held during each call. A
@@ -108,10 +108,10 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		tenures:     make(map[string]*Tenure),
 		byFormerID:  make(map[string]*Tenure),
 		cleanups:    make(map[*cleanup]struct{}),
-		coolDowns:   make(map[string]clock.Instant),
 		awaitedIDs:  make(map[string]*Tenure),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
 		endedIDs:    memory.For[*Name]{Limit: 1 << 12},
+		coolDowns:   memory.For[clock.Instant]{Limit: 1 << 12},
 		exportedIDs: memory.For[*Name]{Limit: 1 << 12},
 		remembered:  memory.Recent[*Name]{Age: time.Minute, Limit: 1 << 10},
 		cancels:     memory.Bounded[*cleanup]{Limit: maxCancels},

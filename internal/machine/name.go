@@ -223,8 +223,7 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 	}
 	t.name.formerIDsEnded(now)
 	if t.CoolUntil > now { // until then no cancel may give the name away
-		c.coolDowns[t.ID] = t.CoolUntil
-		c.Later(t.CoolUntil, now, t.coolDownOver)
+		c.coolDowns.Add(t.ID, t.CoolUntil, now, t.CoolUntil.Sub(now))
 	}
 	delete(c.tenures, t.ID)
 	held := t.phase >= holding
@@ -236,8 +235,6 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 		n.tenure = nil
 	}
 }
-
-func (t *Tenure) coolDownOver(clock.Instant) { delete(t.name.client.coolDowns, t.ID) }
 
 // serve gives a turn to the next local waiter, or renews, lingers or releases the name.
 func (n *Name) serve(now clock.Instant) {

@@ -335,7 +335,7 @@ func (c *Client) coolUntil(id string) clock.Instant {
 	if t := c.tenures[id]; t != nil {
 		return t.CoolUntil
 	}
-	return c.coolDowns[id]
+	return c.coolDowns.Of(id)
 }
 
 // endCall returns the call that ends an id in Redis: unlock or cancel, or before coolUntil cooldown,
