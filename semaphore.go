@@ -134,12 +134,12 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		switch {
 		case err != nil:
 			return wire.Failure(s.name, nil, err)
-		case a.Word == "other kind":
+		case a.Word == wire.OtherKind:
 			return publicError(&machine.AnotherKind{Name: s.name, Letter: keyspace.Permits, Size: size, Answer: a})
-		case a.Word == "resized":
+		case a.Word == wire.Resized:
 			s.size.Store(int64(size))
 			return nil
-		case a.Word != "again":
+		case a.Word != wire.Again:
 			return wire.Failure(s.name, nil, fmt.Errorf("resize was answered %q", a.Word))
 		}
 	}

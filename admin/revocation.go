@@ -93,15 +93,15 @@ func (r *revocation) run(ctx context.Context, c driver.Call) (notified int, err 
 			return 0, refused(r.name, err)
 		}
 		switch answer.Word {
-		case "notified", "taken":
+		case wire.Notified, wire.Taken:
 			return int(answer.Notified), nil
-		case "not held":
+		case wire.NotHeld:
 			var h *Holder
 			if answer.Holder != "" {
 				h = newHolder(answer.Holder, r.own)
 			}
 			return 0, tenureError(r.name, r.tenure, h)
-		case "again":
+		case wire.Again:
 		default:
 			return 0, refused(r.name, fmt.Errorf("%s was answered %q", c.Script.Name, answer.Word))
 		}

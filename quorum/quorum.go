@@ -185,7 +185,7 @@ func (m Member) mark(ctx context.Context, id string, wait time.Duration, replace
 	if err == nil {
 		a, err = wire.DecodeAnswer(reply)
 	}
-	if err == nil && a.Word != "marked" {
+	if err == nil && a.Word != wire.Marked {
 		err = &wire.NotMember{Want: id, Mark: a.Mark}
 	}
 	if err != nil {

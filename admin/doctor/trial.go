@@ -71,7 +71,7 @@ func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]s
 }
 
 // step runs a script that must answer with the word.
-func (t *trial) step(ctx context.Context, want string, s *driver.Script, args ...string) error {
+func (t *trial) step(ctx context.Context, want wire.Word, s *driver.Script, args ...string) error {
 	reply, err := t.eval(ctx, s, args...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
@@ -109,13 +109,13 @@ func steps(all ...func() error) error {
 func (t *trial) lock(ctx context.Context) Result {
 	id, again := t.id(), t.id()
 	err := steps(
-		func() error { return t.step(ctx, "granted", script.Lock, id, "try", "0", t.shard) },
-		func() error { return t.step(ctx, "held", script.Lock, again, "try", "0", t.shard) },
-		func() error { return t.step(ctx, "renewed", script.Renew, id, "1") },
-		func() error { return t.step(ctx, "kept", script.RenewKeyOnly, id) },
-		func() error { return t.step(ctx, "released", script.Unlock, id, t.shard) },
-		func() error { return t.step(ctx, "granted", script.Lock, again, "try", "0", t.shard) },
-		func() error { return t.step(ctx, "dropped", script.UnlockKeyOnly, again) },
+		func() error { return t.step(ctx, wire.Granted, script.Lock, id, "try", "0", t.shard) },
+		func() error { return t.step(ctx, wire.Held, script.Lock, again, "try", "0", t.shard) },
+		func() error { return t.step(ctx, wire.Renewed, script.Renew, id, "1") },
+		func() error { return t.step(ctx, wire.Kept, script.RenewKeyOnly, id) },
+		func() error { return t.step(ctx, wire.Released, script.Unlock, id, t.shard) },
+		func() error { return t.step(ctx, wire.Granted, script.Lock, again, "try", "0", t.shard) },
+		func() error { return t.step(ctx, wire.Dropped, script.UnlockKeyOnly, again) },
 	)
 	if err != nil {
 		return broken("lock", err)
@@ -141,17 +141,17 @@ func (t *trial) wait(ctx context.Context) Result {
 	holder, waiter, third := t.id(), t.id(), t.id()
 	recalled, granted := true, true
 	err = steps(
-		func() error { return t.step(ctx, "granted", script.Lock, holder, "try", "0", t.shard) },
-		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) },
-		func() error { recalled = t.receives(ctx, "recall", holder); return nil },
-		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) }, // a second look
+		func() error { return t.step(ctx, wire.Granted, script.Lock, holder, "try", "0", t.shard) },
+		func() error { return t.step(ctx, wire.Queued, script.Lock, waiter, "wait", "0", t.shard) },
+		func() error { recalled = t.receives(ctx, wire.PushRecall, holder); return nil },
+		func() error { return t.step(ctx, wire.Queued, script.Lock, waiter, "wait", "0", t.shard) }, // a second look
 		func() error { return t.ping(ctx, sub) },
-		func() error { return t.step(ctx, "queued", script.Lock, third, "wait", "0", t.shard) },
-		func() error { return t.step(ctx, "cancelled", script.Cancel, third, t.shard) },
+		func() error { return t.step(ctx, wire.Queued, script.Lock, third, "wait", "0", t.shard) },
+		func() error { return t.step(ctx, wire.Cancelled, script.Cancel, third, t.shard) },
 		func() error { _, err := t.eval(ctx, script.Inspect, "1", t.shard); return err },
-		func() error { return t.step(ctx, "released", script.Unlock, holder, t.shard) },
-		func() error { granted = t.receives(ctx, "grant", waiter); return nil },
-		func() error { return t.step(ctx, "released", script.Unlock, waiter, t.shard) },
+		func() error { return t.step(ctx, wire.Released, script.Unlock, holder, t.shard) },
+		func() error { granted = t.receives(ctx, wire.PushGrant, waiter); return nil },
+		func() error { return t.step(ctx, wire.Released, script.Unlock, waiter, t.shard) },
 	)
 	switch {
 	case err != nil:
@@ -208,7 +208,7 @@ var listeners = driver.NewScript("listeners", "return redis.call('PUBSUB', 'SHAR
 
 // receives waits for a push about an id. Where the server refused to publish there
 // is none.
-func (t *trial) receives(ctx context.Context, kind, id string) bool {
+func (t *trial) receives(ctx context.Context, word wire.PushWord, id string) bool {
 	if t.refused != "" {
 		return true
 	}
@@ -217,7 +217,7 @@ func (t *trial) receives(ctx context.Context, kind, id string) bool {
 	for {
 		select {
 		case payload := <-t.pushed:
-			if m, err := wire.DecodePush(payload); err == nil && m.Word == kind && m.ID == id {
+			if m, err := wire.DecodePush(payload); err == nil && m.Word == word && m.ID == id {
 				return true
 			}
 		case <-ctx.Done():

@@ -26,7 +26,7 @@ func (s *answers) take(i int, a wire.Answer, err error) {
 }
 
 // number returns how many servers answered with this word.
-func (s *answers) number(word string) int {
+func (s *answers) number(word wire.Word) int {
 	return majority.Distinct(len(s.of), func(i int) (string, bool) { return s.of[i].Run, s.of[i].Word == word })
 }
 
@@ -35,7 +35,7 @@ func (s *answers) number(word string) int {
 func (s *answers) remaining(longest time.Duration) time.Duration {
 	least := longest
 	for _, a := range s.of {
-		if a.Word == "ours" && a.PTTL >= 0 { // else another client removed the expiry
+		if a.Word == wire.Ours && a.PTTL >= 0 { // else another client removed the expiry
 			least = min(least, a.PTTL)
 		}
 	}
@@ -45,7 +45,7 @@ func (s *answers) remaining(longest time.Duration) time.Duration {
 // otherHolder returns the id that has the name instead, or "".
 func (s *answers) otherHolder() string {
 	for _, a := range s.of {
-		if a.Word == "lost" && a.Holder != "" {
+		if a.Word == wire.Lost && a.Holder != "" {
 			return a.Holder
 		}
 	}
@@ -57,7 +57,7 @@ func (s *answers) denied(id string) []error {
 	errs := make([]error, len(s.of))
 	for i, a := range s.of {
 		_, errs[i] = denial(id, a, s.errs[i])
-		if a.Word == "lost" {
+		if a.Word == wire.Lost {
 			errs[i] = errors.New("does not have the lock")
 		}
 	}
@@ -70,9 +70,9 @@ func denial(id string, a wire.Answer, err error) (final bool, denied error) {
 	switch {
 	case err != nil:
 		return !wire.Transient(err), wire.WithoutContext(err)
-	case a.Word == "no vote":
+	case a.Word == wire.NoVote:
 		return false, &notVoting{a.PTTL}
-	case a.Word == "no member":
+	case a.Word == wire.NoMember:
 		return true, &wire.NotMember{Want: id, Mark: a.Mark}
 	}
 	return false, nil

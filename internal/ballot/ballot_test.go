@@ -49,20 +49,20 @@ func (w *world) Send(c *ballot.Call) { w.open = append(w.open, c) }
 func (w *world) Failed(string, *ballot.Call, error) { w.failed++ }
 
 func (w *world) Answer(r *ballot.Request, a wire.Answer, err error, _ clock.Instant) {
-	final := &wire.Final{}
+	said, final := a.Word.String(), &wire.Final{}
 	switch {
 	case errors.As(err, new(*ballot.Denied)):
-		a.Word = "denied, final: false"
+		said = "denied, final: false"
 	case errors.As(err, &final):
-		a.Word = "denied, final: true"
+		said = "denied, final: true"
 		if errors.Is(final.Sentinel, wire.ErrVersion) {
-			a.Word = "another version"
+			said = "another version"
 		}
 	case err != nil:
-		a.Word = err.Error()
+		said = err.Error()
 	}
 	w.pollIn = a.PollIn
-	w.answers = append(w.answers, strings.TrimSpace(fmt.Sprint(r.For, ": ", a.Word, " ", a.Holder)))
+	w.answers = append(w.answers, strings.TrimSpace(fmt.Sprint(r.For, ": ", said, " ", a.Holder)))
 }
 
 func place(name string) *ballot.Place { return ballot.NewPlace(name, keyspace.KeysBeside(name), ttl) }
@@ -114,13 +114,13 @@ func (w *world) sent(want ...string) {
 	}
 }
 
-func granted(token int64) wire.Answer { return wire.Answer{Word: "granted", Base: token} }
+func granted(token int64) wire.Answer { return wire.Answer{Word: wire.Granted, Base: token} }
 
 func heldBy(id string) wire.Answer {
-	return wire.Answer{Word: "held", Holder: id, PTTL: 40 * time.Millisecond}
+	return wire.Answer{Word: wire.Held, Holder: id, PTTL: 40 * time.Millisecond}
 }
 
-func word(w string) wire.Answer { return wire.Answer{Word: w} }
+func word(w wire.Word) wire.Answer { return wire.Answer{Word: w} }
 
 // held has a tenure that all nodes have granted.
 func (w *world) held(id string, at *ballot.Place) {
@@ -134,30 +134,30 @@ func (w *world) held(id string, at *ballot.Place) {
 // What the answers of three nodes mean for a renewal, or for the question whether the name is
 // held.
 func TestRenew(t *testing.T) {
-	lost := wire.Answer{Word: "lost"}
-	taken := wire.Answer{Word: "lost", Holder: "b:1"}
-	ours := wire.Answer{Word: "ours", PTTL: time.Second}
+	lost := wire.Answer{Word: wire.Lost}
+	taken := wire.Answer{Word: wire.Lost, Holder: "b:1"}
+	ours := wire.Answer{Word: wire.Ours, PTTL: time.Second}
 	for name, test := range map[string]struct {
 		kind    ballot.Op
 		answers func(w *world)
 		want    string
 		sent    []string
 	}{
-		"a majority":  {ballot.Renew, func(w *world) { w.from("renew", word("renewed"), nil, 0, 1) }, "a: renewed", []string{"renew 2"}},
-		"one lost it": {ballot.Renew, func(w *world) { w.from("renew", lost, nil, 2); w.from("renew", word("renewed"), nil, 0, 1) }, "a: renewed", []string{"repair 2"}},
+		"a majority":  {ballot.Renew, func(w *world) { w.from("renew", word(wire.Renewed), nil, 0, 1) }, "a: renewed", []string{"renew 2"}},
+		"one lost it": {ballot.Renew, func(w *world) { w.from("renew", lost, nil, 2); w.from("renew", word(wire.Renewed), nil, 0, 1) }, "a: renewed", []string{"repair 2"}},
 		"one is repaired late": {ballot.Renew, func(w *world) {
-			w.from("renew", word("renewed"), nil, 0, 1)
+			w.from("renew", word(wire.Renewed), nil, 0, 1)
 			w.from("renew", lost, nil, 2)
 		}, "a: renewed", []string{"repair 2"}},
-		"one was taken": {ballot.Renew, func(w *world) { w.from("renew", taken, nil, 2); w.from("renew", word("renewed"), nil, 0, 1) }, "a: renewed", nil},
+		"one was taken": {ballot.Renew, func(w *world) { w.from("renew", taken, nil, 2); w.from("renew", word(wire.Renewed), nil, 0, 1) }, "a: renewed", nil},
 		"lost":          {ballot.Renew, func(w *world) { w.from("renew", lost, nil, 0, 1) }, "a: lost", []string{"renew 2", "unlock 0", "unlock 1", "unlock 2"}},
 		"taken":         {ballot.Renew, func(w *world) { w.from("renew", lost, nil, 0); w.from("renew", taken, nil, 1) }, "a: lost b:1", []string{"renew 2", "unlock 0", "unlock 1", "unlock 2"}},
 		"two are down": {ballot.Renew, func(w *world) {
-			w.from("renew", word("renewed"), nil, 0)
+			w.from("renew", word(wire.Renewed), nil, 0)
 			w.from("renew", wire.Answer{}, errGone, 1, 2)
 		}, "a: denied, final: false", nil},
 		"two lost it": {ballot.Renew, func(w *world) {
-			w.from("renew", word("renewed"), nil, 0)
+			w.from("renew", word(wire.Renewed), nil, 0)
 			w.from("renew", lost, nil, 1, 2)
 		}, "a: lost", []string{"unlock 0", "unlock 1", "unlock 2"}},
 		"ours":     {ballot.Held, func(w *world) { w.from("held", ours, nil, 0, 1) }, "a: ours", []string{"held 2"}},
@@ -181,11 +181,11 @@ func TestRepair(t *testing.T) {
 	w, at := newWorld(t), place("x")
 	w.held("a", at)
 	w.ask(ballot.Renew, "a", at)
-	w.from("renew", word("lost"), nil, 2)
-	w.from("renew", word("renewed"), nil, 0, 1)
+	w.from("renew", word(wire.Lost), nil, 2)
+	w.from("renew", word(wire.Renewed), nil, 0, 1)
 	w.ask(ballot.Unlock, "a", at)
-	w.from("unlock", word("released"), nil, 0, 1, 2)
-	w.from("repair", word("repaired"), nil, 2)
+	w.from("unlock", word(wire.Released), nil, 0, 1, 2)
+	w.from("repair", word(wire.Repaired), nil, 2)
 	w.expect("a: renewed", "a: released")
 	w.sent("unlock 2")
 
@@ -193,8 +193,8 @@ func TestRepair(t *testing.T) {
 	w.held("a", at)
 	w.ask(ballot.Renew, "a", at)
 	w.now = w.now.Add(ttl)
-	w.from("renew", word("lost"), nil, 2)
-	w.from("renew", word("renewed"), nil, 0, 1)
+	w.from("renew", word(wire.Lost), nil, 2)
+	w.from("renew", word(wire.Renewed), nil, 0, 1)
 	w.sent()
 
 	w, at = newWorld(t), place("x") // the lease ends between the renewal and its answers
@@ -202,8 +202,8 @@ func TestRepair(t *testing.T) {
 	w.now = w.now.Add(ttl*99/100 - 3*time.Millisecond - trip)
 	w.ask(ballot.Renew, "a", at)
 	w.now = w.now.Add(5 * time.Millisecond)
-	w.from("renew", word("lost"), nil, 2)
-	w.from("renew", word("renewed"), nil, 0, 1)
+	w.from("renew", word(wire.Lost), nil, 2)
+	w.from("renew", word(wire.Renewed), nil, 0, 1)
 	w.sent()
 }
 
@@ -214,23 +214,23 @@ func TestUnlock(t *testing.T) {
 	w.held("a", at)
 	w.ask(ballot.Unlock, "a", at)
 	w.from("unlock", wire.Answer{}, errGone, 0)
-	w.from("unlock", word("released"), nil, 1)
+	w.from("unlock", word(wire.Released), nil, 1)
 	w.expect()
-	w.from("unlock", word("not held"), nil, 2)
+	w.from("unlock", word(wire.NotHeld), nil, 2)
 	w.expect("a: released")
 	w.sent("unlock 0")
 
 	w, at = newWorld(t), place("x")
 	w.held("a", at)
 	w.ask(ballot.Unlock, "a", at)
-	w.from("unlock", word("released"), nil, 1)
+	w.from("unlock", word(wire.Released), nil, 1)
 	w.from("unlock", wire.Answer{}, errGone, 0, 2)
 	w.expect("a: connection refused")
 	w.sent()
 	w.ask(ballot.Unlock, "a", at)
 	w.sent("unlock 0", "unlock 2")
 	w.from("unlock", wire.Answer{}, errRight, 0)
-	w.from("unlock", word("released"), nil, 2)
+	w.from("unlock", word(wire.Released), nil, 2)
 	w.expect("a: released")
 	w.sent()
 }
@@ -240,7 +240,7 @@ func TestUndo(t *testing.T) {
 	w, at := newWorld(t), place("x")
 	w.held("a", at)
 	w.ask(ballot.Undo, "a", at)
-	w.from("unlock", word("released"), nil, 0)
+	w.from("unlock", word(wire.Released), nil, 0)
 	w.from("unlock", wire.Answer{}, errRight, 1)
 	w.expect("a: released")
 	if w.failed != 1 {
@@ -264,7 +264,7 @@ func TestStaleID(t *testing.T) {
 	w, at := newWorld(t), place("x")
 	w.held("a", at)
 	w.ask(ballot.Unlock, "a", at)
-	w.from("unlock", word("released"), nil, 0, 1, 2)
+	w.from("unlock", word(wire.Released), nil, 0, 1, 2)
 	for _, id := range []string{"b", "c"} {
 		w.ask(ballot.Lock, id, at)
 		w.from("lock", heldBy("a:100"), nil, 0)
@@ -283,7 +283,7 @@ func TestNotBefore(t *testing.T) {
 		w, at := newWorld(t), place("x")
 		w.held("a", at)
 		w.ask(ballot.Unlock, "a", at)
-		w.from("unlock", wire.Answer{Word: "released", PTTL: test.told}, nil, 0, 1)
+		w.from("unlock", wire.Answer{Word: wire.Released, PTTL: test.told}, nil, 0, 1)
 		w.expect("a: released")
 		got := w.b.NotBefore("x")
 		if got > 0 {
@@ -302,7 +302,7 @@ func TestOtherPlaceOfTheClient(t *testing.T) {
 	w.ask(ballot.Lock, "b", other)
 	w.from("lock", heldBy("a:100"), nil, 0, 1, 2)
 	w.ask(ballot.Unlock, "a", one)
-	w.from("unlock", wire.Answer{Word: "released", PTTL: -1}, nil, 0, 1)
+	w.from("unlock", wire.Answer{Word: wire.Released, PTTL: -1}, nil, 0, 1)
 	w.expect("b: held a", "a: released")
 	if w.b.NotBefore("x") <= w.now {
 		t.Error("the other place is not let in")
@@ -340,7 +340,7 @@ func TestCloseOwesUnlocks(t *testing.T) {
 	w, at := newWorld(t), place("x")
 	w.held("a", at)
 	w.ask(ballot.Unlock, "a", at)
-	w.from("unlock", word("released"), nil, 0)
+	w.from("unlock", word(wire.Released), nil, 0)
 	dropped, failed := w.open[0], w.open[1]
 	w.b.Close(w.now)
 	w.owed()
@@ -357,8 +357,8 @@ func TestCloseOwesSilentNodes(t *testing.T) {
 	w.held("z", place("z"))
 	w.ask(ballot.Unlock, "z", place("z"))
 	w.from("unlock", wire.Answer{}, errGone, 2)
-	w.from("unlock", word("released"), nil, 0, 1)
-	w.from("unlock", word("released"), nil, 2)
+	w.from("unlock", word(wire.Released), nil, 0, 1)
+	w.from("unlock", word(wire.Released), nil, 2)
 	w.b.Close(w.now)
 	if owed := w.owed(); owed != nil {
 		t.Errorf("owed is %q, want nothing", owed)

@@ -42,18 +42,18 @@ func (p *renewal) answered(c *Call, a wire.Answer, err error, now clock.Instant)
 	case p.renewed:
 		p.repair(c.Node, now)
 	case p.decided:
-	case p.request.Op == Held && p.answers.number("ours") >= p.b.need:
-		p.decide(wire.Answer{Word: "ours", PTTL: p.answers.remaining(2 * protocol.MaxQuorumTTL)}, nil, now)
-	case p.answers.number("renewed") >= p.b.need:
+	case p.request.Op == Held && p.answers.number(wire.Ours) >= p.b.need:
+		p.decide(wire.Answer{Word: wire.Ours, PTTL: p.answers.remaining(2 * protocol.MaxQuorumTTL)}, nil, now)
+	case p.answers.number(wire.Renewed) >= p.b.need:
 		p.renewed = true
 		if now < p.tenure.ends { // else the lease is over: it is not prolonged, and no node is repaired
 			p.tenure.prolong(p.request.Sent)
 		}
-		p.decide(wire.Answer{Word: "renewed"}, nil, now)
+		p.decide(wire.Answer{Word: wire.Renewed}, nil, now)
 		for i := range p.b.nodes {
 			p.repair(i, now)
 		}
-	case p.answers.number("lost") > spare:
+	case p.answers.number(wire.Lost) > spare:
 		p.lose(now)
 	case p.answers.arrived == len(p.b.nodes):
 		p.decide(wire.Answer{}, &Denied{Need: p.b.need, Nodes: p.answers.denied(p.b.ID)}, now)
@@ -71,16 +71,16 @@ func (p *renewal) lose(now clock.Instant) {
 		p.b.endTenure(t, now)
 		p.b.undoAll(t.id, t.place, true, min(t.expiry, now.Add(t.place.TTL)), now, nil)
 	}
-	p.decide(wire.Answer{Word: "lost", Holder: p.answers.otherHolder()}, nil, now)
+	p.decide(wire.Answer{Word: wire.Lost, Holder: p.answers.otherHolder()}, nil, now)
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(node int, now clock.Instant) {
 	t := p.tenure
-	if a := p.answers.of[node]; a.Word != "lost" || a.Holder != "" || t.phase != held || now >= t.ends {
+	if a := p.answers.of[node]; a.Word != wire.Lost || a.Holder != "" || t.phase != held || now >= t.ends {
 		return
 	}
-	p.answers.of[node].Word = "" // once
+	p.answers.of[node].Word = wire.NoWord // once
 	p.b.send(node, script.QuorumRepair, t.place, []string{t.id, wire.Itoa(t.token), p.b.ID}, now, p.b.Attempt, p)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // keyMaker writes a state so that two states are written alike if they differ only in what does not
@@ -264,7 +265,7 @@ func (k *keyMaker) known(c *client, at int, r *reached) {
 			k.num(v.token)
 			if v.state == against {
 				k.id(v.answer.Holder)
-				k.bits(v.answer.Word == "held")
+				k.bits(v.answer.Word == wire.Held)
 			}
 		}
 		if t.unlock != nil {
@@ -282,8 +283,8 @@ func (k *keyMaker) known(c *client, at int, r *reached) {
 }
 
 // answer writes what a renewal, a raise, a repair or an unlock makes of an answer.
-func (k *keyMaker) answer(word string, isTaken bool) {
-	k.num(int64(slices.Index([]string{"", "granted", "renewed", "lost", "raised", "repaired", "no member", "released", "not held"}, word)))
+func (k *keyMaker) answer(word wire.Word, isTaken bool) {
+	k.num(int64(slices.Index([]wire.Word{wire.NoWord, wire.Granted, wire.Renewed, wire.Lost, wire.Raised, wire.Repaired, wire.NoMember, wire.Released, wire.NotHeld}, word)))
 	k.bits(isTaken)
 }
 

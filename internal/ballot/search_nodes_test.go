@@ -47,9 +47,9 @@ func (w *world) run(c *Call) (a wire.Answer) {
 	case script.QuorumLock:
 		a = w.votes(m, id, n(1), c.Args[2])
 	case script.QuorumRaise:
-		a.Word, a.Holder = "lost", m.holder()
+		a.Word, a.Holder = wire.Lost, m.holder()
 		if m.lock == id && m.token == n(1) || m.lock != "" && w.without == raiseCheck {
-			a = wire.Answer{Word: "raised"}
+			a = wire.Answer{Word: wire.Raised}
 			m.fence = max(m.fence, n(2)+protocol.TokenBlock-1)
 		}
 	case script.QuorumRenew:
@@ -59,16 +59,16 @@ func (w *world) run(c *Call) (a wire.Answer) {
 			return noMember(m, c.Node)
 		}
 		w.marks(m, m.lock == "")
-		a.Word, a.Holder = "lost", m.holder()
+		a.Word, a.Holder = wire.Lost, m.holder()
 		if m.lock == "" {
-			a = wire.Answer{Word: "repaired"}
+			a = wire.Answer{Word: wire.Repaired}
 			m.set(id, n(1), w.now.Add(w.bounds.ttl()))
 			m.fence = max(m.fence, n(1)+protocol.TokenBlock-1)
 		}
 	case script.QuorumUnlock:
-		a.Word, a.Holder, a.PTTL = "not held", m.holder(), -2*time.Millisecond
+		a.Word, a.Holder, a.PTTL = wire.NotHeld, m.holder(), -2*time.Millisecond
 		if m.lock == id {
-			a.Word, a.Holder = "released", ""
+			a.Word, a.Holder = wire.Released, ""
 			m.set("", 0, 0)
 		}
 	default:
@@ -81,7 +81,7 @@ func (w *world) run(c *Call) (a wire.Answer) {
 func runOf(node int) string { return fmt.Sprintf("%x", 10+node) }
 
 func noMember(m *master, node int) wire.Answer {
-	return wire.Answer{Word: "no member", Mark: m.mark, Run: runOf(node)}
+	return wire.Answer{Word: wire.NoMember, Mark: m.mark, Run: runOf(node)}
 }
 
 func (m *master) set(id string, token int64, expires clock.Instant) {
@@ -114,16 +114,16 @@ func (w *world) marks(m *master, writes bool) {
 // votes is quorum/lock.lua.
 func (w *world) votes(m *master, id string, proposed int64, quorum string) (a wire.Answer) {
 	if !w.member(m, quorum) {
-		return wire.Answer{Word: "no member", Mark: m.mark}
+		return wire.Answer{Word: wire.NoMember, Mark: m.mark}
 	}
 	w.marks(m, true)
 	switch {
 	case w.now < m.until:
-		return wire.Answer{Word: "no vote", PTTL: m.until.Sub(w.now)}
+		return wire.Answer{Word: wire.NoVote, PTTL: m.until.Sub(w.now)}
 	case m.lock == id:
-		return wire.Answer{Word: "granted", Base: m.token, Size: protocol.TokenBlock}
+		return wire.Answer{Word: wire.Granted, Base: m.token, Size: protocol.TokenBlock}
 	case m.lock != "":
-		return wire.Answer{Word: "held", Holder: m.holder(), PTTL: m.expires.Sub(w.now)}
+		return wire.Answer{Word: wire.Held, Holder: m.holder(), PTTL: m.expires.Sub(w.now)}
 	}
 	clock, clamp := w.tokenClock()+m.ahead, w.bounds.clamp
 	if w.without != clampCheck {
@@ -132,19 +132,19 @@ func (w *world) votes(m *master, id string, proposed int64, quorum string) (a wi
 	token := max(m.fence+1, proposed)
 	m.set(id, token, w.now.Add(w.bounds.ttl()))
 	m.fence = token + protocol.TokenBlock - 1
-	return wire.Answer{Word: "granted", Base: token, Size: protocol.TokenBlock}
+	return wire.Answer{Word: wire.Granted, Base: token, Size: protocol.TokenBlock}
 }
 
 // renews is quorum/renew.lua.
 func (w *world) renews(m *master, id string, token int64, quorum string) wire.Answer {
 	if !w.member(m, quorum) && w.without != renewCheck {
-		return wire.Answer{Word: "no member", Mark: m.mark}
+		return wire.Answer{Word: wire.NoMember, Mark: m.mark}
 	}
 	w.marks(m, true)
 	if m.lock != id {
-		return wire.Answer{Word: "lost", Holder: m.holder()}
+		return wire.Answer{Word: wire.Lost, Holder: m.holder()}
 	}
 	m.expires = w.now.Add(w.bounds.ttl())
 	m.fence = max(m.fence, token+protocol.TokenBlock-1)
-	return wire.Answer{Word: "renewed"}
+	return wire.Answer{Word: wire.Renewed}
 }

@@ -304,7 +304,7 @@ func (w *world) atOnce(m *message) bool {
 	case *round:
 		return w.bounds.faults.Fail == 0 && w.bounds.faults.Lose == 0
 	}
-	return m.call.Script == script.QuorumLock && m.a.Word != "granted"
+	return m.call.Script == script.QuorumLock && m.a.Word != wire.Granted
 }
 
 func (w *world) fails(what stepKind, i int) {

@@ -267,9 +267,9 @@ func (c *client) Answer(r *Request, a wire.Answer, err error, now clock.Instant)
 			return
 		}
 		c.renewal = nil
-		if end := clock.Deadline(r.Sent, c.place.TTL); a.Word == "renewed" && now < c.ends {
+		if end := clock.Deadline(r.Sent, c.place.TTL); a.Word == wire.Renewed && now < c.ends {
 			c.ends = max(c.ends, end)
-		} else if a.Word == "lost" {
+		} else if a.Word == wire.Lost {
 			c.over()
 		}
 	case Unlock:
@@ -284,7 +284,7 @@ func (c *client) Answer(r *Request, a wire.Answer, err error, now clock.Instant)
 func (c *client) decided(r *Request, a wire.Answer, now clock.Instant) {
 	if c.phase != asking || c.request != r {
 		c.w.breaks(twoAnswers)
-	} else if c.phase = idle; a.Word == "granted" {
+	} else if c.phase = idle; a.Word == wire.Granted {
 		c.phase, c.ends, c.renewed = holding, clock.Deadline(r.Sent, c.place.TTL), 0
 		if c.ends.Sub(now) < c.place.TTL/3 {
 			c.w.breaks(shortLease)

@@ -51,7 +51,7 @@ func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 		}
 		return
 	}
-	if err == nil && a.Word == "granted" {
+	if err == nil && a.Word == wire.Granted {
 		t.b.noteToken(a.Base)
 	}
 	if t.isOver() {
@@ -61,7 +61,7 @@ func (t *try) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 	for _, i := range t.votes.take(c.Node, a, err) {
 		t.raise(i, now)
 	}
-	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
+	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == wire.Held && token > 0 {
 		t.b.noteToken(token)
 		t.heldBy(c.Node, keyspace.WithoutToken(a.Holder), now)
 	}
@@ -167,16 +167,16 @@ func (t *try) win(now clock.Instant) {
 	t.b.noteToken(t.votes.token)
 	t.tenure.phase, t.tenure.token = held, t.votes.token
 	t.tenure.prolong(sent)
-	t.answer(wire.Answer{Word: "granted", Base: t.votes.token, Size: protocol.TokenBlock}, nil, now)
+	t.answer(wire.Answer{Word: wire.Granted, Base: t.votes.token, Size: protocol.TokenBlock}, nil, now)
 }
 
 // tooLate undoes a try that was won too late. Two that follow each other show that the ttl is
 // too short for the network. One may have another reason, such as a pause of the process.
 func (t *try) tooLate(now clock.Instant) {
-	place, word := t.tenure.place, "split"
+	place, word := t.tenure.place, wire.Split
 	t.undo(now)
 	if follows := place.late > 0 && now.Sub(place.late) <= 2*t.b.Attempt; follows {
-		place.late, word = 0, "too slow"
+		place.late, word = 0, wire.TooSlow
 	} else {
 		place.late = now
 	}
@@ -226,7 +226,7 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	}
 	if most >= t.b.need {
 		place.splits = 0
-		a.Word, a.PollIn = "held", t.b.pause()
+		a.Word, a.PollIn = wire.Held, t.b.pause()
 		if a.PTTL >= 0 {
 			a.PollIn = min(a.PollIn, a.PTTL+2*time.Millisecond+random(25*time.Millisecond))
 		}
@@ -234,9 +234,9 @@ func (t *try) contested(now clock.Instant) (a wire.Answer) {
 	}
 	// The votes are split. A place that tries again alone wins. So the places spread their next
 	// tries over more and more round trips.
-	a.Word = "split"
+	a.Word = wire.Split
 	if place.splits++; place.splits >= maxSplits {
-		a.Word = "held"
+		a.Word = wire.Held
 	}
 	trip := max(2*time.Millisecond, min(now.Sub(t.request.Sent), 100*time.Millisecond))
 	a.PollIn = random(min(trip<<min(place.splits, 6), place.TTL/2))
@@ -272,7 +272,7 @@ func (t *try) late(node int, a wire.Answer, err error, now clock.Instant) {
 		t.b.undoOn(node, id, place, now.Add(place.TTL), now)
 	case err != nil: // once is enough: undo has sent it before, and repeats it
 		t.b.undoOn(node, id, place, now, now)
-	case a.Word == "granted":
+	case a.Word == wire.Granted:
 		t.b.undoOn(node, id, place, now.Add(place.TTL), now)
 	}
 }

@@ -20,12 +20,12 @@ func TestTry(t *testing.T) {
 		"a lower token is raised": {func(w *world) {
 			w.from("lock", granted(7), nil, 0)
 			w.from("lock", granted(9), nil, 1)
-			w.from("raise", word("raised"), nil, 0)
+			w.from("raise", word(wire.Raised), nil, 0)
 		}, "a: granted", []string{"lock 2"}},
 		"a raise that was refused": {func(w *world) {
 			w.from("lock", granted(7), nil, 0)
 			w.from("lock", granted(9), nil, 1)
-			w.from("raise", word("lost"), nil, 0)
+			w.from("raise", word(wire.Lost), nil, 0)
 			w.from("lock", heldBy("b:1"), nil, 2)
 		}, "a: split b", []string{"unlock 0", "unlock 1"}},
 		"another has a majority": {func(w *world) {
@@ -43,7 +43,7 @@ func TestTry(t *testing.T) {
 		}, "a: denied, final: false", []string{"unlock 0", "unlock 1", "unlock 2"}},
 		"two refuse for good": {func(w *world) {
 			w.from("lock", wire.Answer{}, errRight, 0)
-			w.from("lock", word("no member"), nil, 1)
+			w.from("lock", word(wire.NoMember), nil, 1)
 			w.from("lock", granted(7), nil, 2)
 		}, "a: denied, final: true", []string{"unlock 2"}},
 		"two have another version": {func(w *world) {
@@ -51,7 +51,7 @@ func TestTry(t *testing.T) {
 			w.from("lock", granted(7), nil, 2)
 		}, "a: another version", []string{"unlock 2"}},
 		"two were restarted": {func(w *world) {
-			w.from("lock", word("no vote"), nil, 0, 1)
+			w.from("lock", word(wire.NoVote), nil, 0, 1)
 			w.from("lock", granted(7), nil, 2)
 		}, "a: denied, final: false", []string{"unlock 2"}},
 		"nobody answers": {func(w *world) { w.after(attempt) }, "a: denied, final: false", []string{"lock 0", "lock 1", "lock 2"}},
@@ -106,7 +106,7 @@ func TestLateVote(t *testing.T) {
 	w.sent()
 	w.ask(ballot.Lock, "b", place("y"))
 	w.from("lock", heldBy("c:1"), nil, 0, 1)
-	w.from("unlock", word("not held"), nil, 2) // it has overtaken the lock
+	w.from("unlock", word(wire.NotHeld), nil, 2) // it has overtaken the lock
 	w.sent("lock 2")
 	w.from("lock", granted(7), nil, 2)
 	w.sent("unlock 2")
@@ -202,7 +202,7 @@ func TestGivenUp(t *testing.T) {
 	w.ask(ballot.Lock, "a", place("x"))
 	w.ask(ballot.Undo, "a", place("x"))
 	w.expect()
-	w.from("unlock", word("not held"), nil, 0, 1)
+	w.from("unlock", word(wire.NotHeld), nil, 0, 1)
 	w.expect("a: released")
 	w.from("lock", granted(7), nil, 0)
 	w.sent("lock 1", "lock 2", "unlock 0", "unlock 2")

@@ -62,7 +62,7 @@ func (r *round) answered(c *Call, a wire.Answer, err error, now clock.Instant) {
 		newest := r.newest
 		r.b.endTenure(r.tenure, now)
 		newest.owe(now)
-		r.b.host.Answer(newest.request, wire.Answer{Word: "released"}, nil, now)
+		r.b.host.Answer(newest.request, wire.Answer{Word: wire.Released}, nil, now)
 		return
 	}
 	if r.newest != r {
@@ -136,6 +136,6 @@ func (u *cleanupGroup) finished(b *Ballot, now clock.Instant) {
 		return
 	}
 	if u.open--; u.open == 0 {
-		b.host.Answer(u.request, wire.Answer{Word: "released"}, nil, now)
+		b.host.Answer(u.request, wire.Answer{Word: wire.Released}, nil, now)
 	}
 }

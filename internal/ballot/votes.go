@@ -50,7 +50,7 @@ func (v *votes) take(i int, a wire.Answer, err error) (raise []int) {
 		if _, refused := wire.AsServerError(err); refused {
 			vote.state = against
 		}
-	case a.Word == "granted":
+	case a.Word == wire.Granted:
 		vote.state, vote.token = granted, a.Base
 		return v.granted(i)
 	default:
@@ -98,7 +98,7 @@ func (v *votes) count(raise []int, i int) []int {
 // raised notes the answer of node i to raise.
 func (v *votes) raised(i int, a wire.Answer, err error) {
 	vote := &v.of[i]
-	if err == nil && a.Word == "raised" {
+	if err == nil && a.Word == wire.Raised {
 		vote.state = counts
 		vote.answer.Run = a.Run
 		return
@@ -162,13 +162,13 @@ func (v *votes) reasonKnown(inTime func(i int) bool) bool {
 func (v *votes) holder() (held *wire.Answer, most int) {
 	for i := range v.of {
 		a := &v.of[i].answer
-		if v.of[i].state != against || a.Word != "held" {
+		if v.of[i].state != against || a.Word != wire.Held {
 			continue
 		}
 		whose := keyspace.WithoutToken(a.Holder)
 		n := majority.Distinct(len(v.of), func(k int) (string, bool) {
 			o := &v.of[k].answer
-			return o.Run, v.of[k].state == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
+			return o.Run, v.of[k].state == against && o.Word == wire.Held && keyspace.WithoutToken(o.Holder) == whose
 		})
 		if n > most || n == most && held != nil && a.PTTL > held.PTTL {
 			held, most = a, n

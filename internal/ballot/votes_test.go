@@ -17,9 +17,9 @@ var (
 	always  = func(int) bool { return true }
 )
 
-func grant(token int64) wire.Answer { return wire.Answer{Word: "granted", Base: token} }
+func grant(token int64) wire.Answer { return wire.Answer{Word: wire.Granted, Base: token} }
 func heldFor(by string, pttl time.Duration) wire.Answer {
-	return wire.Answer{Word: "held", Holder: by, PTTL: pttl}
+	return wire.Answer{Word: wire.Held, Holder: by, PTTL: pttl}
 }
 
 // T is the largest token of the first majority. A node that gave a lower one counts when it has
@@ -37,7 +37,7 @@ func TestTokenOfAMajority(t *testing.T) {
 	if raise := v.take(3, grant(400), nil); raise != nil || v.of[3].state != granted {
 		t.Errorf("a higher token counts: %v", v.of[3])
 	}
-	v.raised(0, wire.Answer{Word: "raised"}, nil)
+	v.raised(0, wire.Answer{Word: wire.Raised}, nil)
 	if v.won() {
 		t.Error("won by two of five")
 	}
@@ -45,7 +45,7 @@ func TestTokenOfAMajority(t *testing.T) {
 	if raise := v.take(4, grant(50), nil); !slices.Equal(raise, []int{4}) || v.won() {
 		t.Errorf("raises %v, want the last", raise)
 	}
-	if v.raised(4, wire.Answer{Word: "raised"}, nil); !v.won() {
+	if v.raised(4, wire.Answer{Word: wire.Raised}, nil); !v.won() {
 		t.Error("not won by three of five")
 	}
 }
@@ -105,8 +105,8 @@ func TestHolder(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	v := newVotes(5, 3)
-	v.take(0, wire.Answer{Word: "no vote", PTTL: 40 * time.Second}, nil)
-	v.take(1, wire.Answer{Word: "no member", Mark: "other"}, nil)
+	v.take(0, wire.Answer{Word: wire.NoVote, PTTL: 40 * time.Second}, nil)
+	v.take(1, wire.Answer{Word: wire.NoMember, Mark: "other"}, nil)
 	v.take(2, wire.Answer{}, errGone)
 	v.take(3, wire.Answer{}, driver.ServerError("NOPERM no"))
 	v.take(4, heldFor("a", 1), nil)
@@ -121,13 +121,13 @@ func TestDenied(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	s := newAnswers(5)
-	s.take(0, wire.Answer{Word: "ours", PTTL: 3 * time.Second, Run: "x"}, nil)
-	s.take(1, wire.Answer{Word: "ours", PTTL: 2 * time.Second, Run: "x"}, nil)
-	s.take(2, wire.Answer{Word: "ours", PTTL: -1, Run: "y"}, nil)
-	s.take(3, wire.Answer{Word: "lost", Holder: "other"}, nil)
+	s.take(0, wire.Answer{Word: wire.Ours, PTTL: 3 * time.Second, Run: "x"}, nil)
+	s.take(1, wire.Answer{Word: wire.Ours, PTTL: 2 * time.Second, Run: "x"}, nil)
+	s.take(2, wire.Answer{Word: wire.Ours, PTTL: -1, Run: "y"}, nil)
+	s.take(3, wire.Answer{Word: wire.Lost, Holder: "other"}, nil)
 	s.take(4, wire.Answer{}, errGone)
-	if s.arrived != 5 || s.number("ours") != 2 || s.number("lost") != 1 {
-		t.Errorf("%d came, %d ours, %d lost, want 5, 2, 1", s.arrived, s.number("ours"), s.number("lost"))
+	if s.arrived != 5 || s.number(wire.Ours) != 2 || s.number(wire.Lost) != 1 {
+		t.Errorf("%d came, %d ours, %d lost, want 5, 2, 1", s.arrived, s.number(wire.Ours), s.number(wire.Lost))
 	}
 	if got := s.remaining(time.Minute); got != 2*time.Second {
 		t.Errorf("least is %v, want 2s", got)

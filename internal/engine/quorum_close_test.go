@@ -70,7 +70,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, q := threeNodes(t)
 		for i, err := range []error{nil, nil, errors.New("connection refused")} {
-			q.ballot.Answered(c.outbox[i].Part, wire.Answer{Word: "released"}, err, c.clock.Now())
+			q.ballot.Answered(c.outbox[i].Part, wire.Answer{Word: wire.Released}, err, c.clock.Now())
 		}
 		store := &dials{}
 		q.nodes[2].store = store

@@ -71,7 +71,7 @@ func (m master) evalAll(ctx context.Context, requests []*machine.Request, calls 
 
 func (m master) answered(r *machine.Request, a wire.Answer, err error) {
 	now := m.e.clock.Now()
-	if machine.Renews(r.Call.Script) || a.Word == "not held" {
+	if machine.Renews(r.Call.Script) || a.Word == wire.NotHeld {
 		now = m.e.clock.Exact() // Err reads the exact clock, too: a lease that it reported as lost is not prolonged
 	}
 	m.e.client.HandleAnswer(r, a, err, now)

@@ -29,10 +29,10 @@ type State struct {
 
 // The causes of an [Ended].
 const (
-	Taken   = wire.Taken // another holder has the name or has adopted the hold
-	Gone    = wire.Gone  // it expired or was released, or the key was deleted
-	Revoked = wire.Revoked
-	Stolen  = wire.Stolen
+	Taken   = wire.CauseTaken // another holder has the name or has adopted the hold
+	Gone    = wire.CauseGone  // it expired or was released, or the key was deleted
+	Revoked = wire.CauseRevoked
+	Stolen  = wire.CauseStolen
 	Expired = "expired" // the time that remains is too short
 )
 
@@ -113,8 +113,8 @@ func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 		return nil, wire.Failure(c.Hold.Name, nil, err)
 	}
 	switch a.Word {
-	case "stands":
-	case "revoked", "stolen", "lost", "adopted":
+	case wire.Stands:
+	case wire.Revoked, wire.Stolen, wire.Lost, wire.Adopted:
 		return nil, &Ended{c.Hold, a.Ending(), a.Reason}
 	default:
 		return nil, wire.Failure(c.Hold.Name, nil, fmt.Errorf("exported was answered %q", a.Word))
@@ -187,11 +187,11 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 		switch {
 		case unlockErr != nil:
 			return false, wire.Failure(c.Hold.Name, nil, unlockErr)
-		case a.Word == "not held" && err == nil: // Inspect saw it a moment ago
+		case a.Word == wire.NotHeld && err == nil: // Inspect saw it a moment ago
 			return false, c.overtaken(ctx)
-		case a.Word == "released" || a.Word == "not held":
+		case a.Word == wire.Released || a.Word == wire.NotHeld:
 			return true, err
-		case a.Word != "again":
+		case a.Word != wire.Again:
 			return false, wire.Failure(c.Hold.Name, nil, fmt.Errorf("unlock was answered %q", a.Word))
 		}
 	}
@@ -215,7 +215,7 @@ func (c *Calls) overtaken(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a, err := wire.DecodeAnswer(reply); err == nil && a.Word != "adopted" && a.Word != "stolen" {
+	if a, err := wire.DecodeAnswer(reply); err == nil && a.Word != wire.Adopted && a.Word != wire.Stolen {
 		return nil
 	}
 	_, err = c.read(reply, sent)

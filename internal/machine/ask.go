@@ -74,10 +74,10 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case err != nil:
 		n.lockFailed(r, newest, err, now)
 		return
-	case a.Word == "granted":
+	case a.Word == wire.Granted:
 		n.lockGranted(t, r, a, now)
 		return
-	case t.givenBack() && (a.Word == "queued" || a.Word == "again"):
+	case t.givenBack() && (a.Word == wire.Queued || a.Word == wire.Again):
 		n.client.cancelID(t.ID, n, now)
 		return
 	case t.phase > queued:
@@ -85,27 +85,27 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	n.failingSince = 0
 	n.client.cancelStaleID(a.Holder, now) // a failover has brought the id back
-	if a.Word == "passed" {
+	if a.Word == wire.Passed {
 		n.leaveGroup()
 	}
 	t.group = nil
 	switch a.Word {
-	case "passed": // the other local waiters ask for this name alone
-	case "held":
+	case wire.Passed: // the other local waiters ask for this name alone
+	case wire.Held:
 		n.refusedTry(a, now)
-	case "queued":
+	case wire.Queued:
 		n.queued(t, a, r.Sent, now)
-	case "again":
+	case wire.Again:
 		n.sendLock(now)
-	case "not due":
+	case wire.NotDue:
 		n.answerTries(func() error { return ErrNoLongerDue })
-	case "lost", "revoked", "stolen":
+	case wire.Lost, wire.Revoked, wire.Stolen:
 		n.reject(&Lost{Name: n.Text, Cause: lifetime.Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
-	case "not held":
+	case wire.NotHeld:
 		n.notStolen(a)
-	case "other kind":
+	case wire.OtherKind:
 		n.refused(&AnotherKind{Name: n.Text, Letter: n.Kind.Letter, Size: n.Kind.size(), Answer: a})
-	case "too many":
+	case wire.TooMany:
 		n.refused(SizeError(n.Text, n.Kind.weight, a.Capacity))
 	default:
 		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
@@ -401,10 +401,10 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case err != nil:
 		n.failed(err, r.Sent, now)
-	case a.Word == "granted":
+	case a.Word == wire.Granted:
 		n.lockGranted(t, r, a, now)
 		return
-	case a.Word == "too slow":
+	case a.Word == wire.TooSlow:
 		n.tooSlow(now, now.Sub(r.Sent))
 		return
 	default:
@@ -421,11 +421,11 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 		n.seen = seenIn(a, now)
 		n.client.Host.Note(Event{What: Queueing, Name: n.Text, Holder: labelOf(a.Holder), Remaining: a.PTTL})
 	}
-	if a.Word == "held" {
+	if a.Word == wire.Held {
 		n.rejectTries(now)
 	}
 	n.askAt = now.Add(a.PollIn)
-	if a.Word == "held" && !r.Waits && n.waiters.anyBlocking() { // a waiter that came meanwhile has no mark on the nodes yet
+	if a.Word == wire.Held && !r.Waits && n.waiters.anyBlocking() { // a waiter that came meanwhile has no mark on the nodes yet
 		n.askAt = now
 	}
 }
@@ -469,7 +469,7 @@ func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 	switch {
 	case err != nil:
 		n.client.Host.Warn("holdfast: could not set the expiry of a lock key that has none", "name", n.Text, "error", err)
-	case a.Word == "repaired":
+	case a.Word == wire.Repaired:
 		n.client.Host.Warn("holdfast: set the expiry of a lock key that had none", "name", n.Text, "ttl", n.client.TTL)
 		n.client.Host.Note(Event{What: repaired, Name: n.Text})
 	}

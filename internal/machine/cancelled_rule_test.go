@@ -40,7 +40,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{answer("cancel", released()), ""},
 			{answer("lock", granted(1, 8)), "cancel #1"},
 			{answer("cancel", released()), "#1 is gone"},
-			{answer("lock", wire.Answer{Word: "again"}), "cancel #1"},
+			{answer("lock", wire.Answer{Word: wire.Again}), "cancel #1"},
 			{answer("cancel", released()), ""},
 			{answer("lock", heldByAnother()), ""},
 		}},
@@ -57,7 +57,7 @@ func TestRuleGivenUpIsCancelled(t *testing.T) {
 			{answer("lock", inQueue(0)), "cancel #1"},
 		}},
 		{name: "an id that an unlock queues", given: aHoldsSubscribed, beats: []beat{
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{leave("b"), ""},

@@ -18,7 +18,7 @@ func TestClose(t *testing.T) {
 			{wait(10 * time.Second), ""},
 			{enter("c"), "c: closed"},
 			{confirmed, ""},
-			{pushed("revoked", "#1"), ""},
+			{pushed(wire.PushRevoked, "#1"), ""},
 			{broken, ""},
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, ""},
 			{func(y *play) { y.p.Verify("n", y.now) }, ""},
@@ -32,7 +32,7 @@ func TestClose(t *testing.T) {
 			{late("lock", granted(1, 8)), "owed: cancel #1"},
 		}},
 		{name: "so is an id that an unlock queued", given: aHoldsSubscribed, beats: []beat{
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{shutDown, "b: closed; release of a: unknown; owed: unlock #1; owed: cancel #2"},

@@ -33,15 +33,15 @@ func first(f FirstLock) func(c *Client) *Kind {
 
 // Rule 11: revoke, steal and export.
 func TestRuleRevokeStealExport(t *testing.T) {
-	revocation := wire.Answer{Word: "revoked", Reason: "a reason"}
-	theft := wire.Answer{Word: "stolen", Holder: another, Reason: "a reason"}
-	taken := wire.Answer{Word: "not held", Holder: another}
+	revocation := wire.Answer{Word: wire.Revoked, Reason: "a reason"}
+	theft := wire.Answer{Word: wire.Stolen, Holder: another, Reason: "a reason"}
+	taken := wire.Answer{Word: wire.NotHeld, Holder: another}
 	take := first(FirstLock{Script: script.Take, Args: []string{"", another, "a reason"}, Victim: Victim{ID: another}})
 	adopt := first(FirstLock{Script: script.Adopt, Args: []string{another, "8"}})
 	perform(t, []scene{
 		{name: "a revoked tenure is over, and callers ask with a new id", given: aHoldsSubscribed, beats: []beat{
 			{enter("b"), ""},
-			{pushed("revoked", "#1"), "renew #1"},
+			{pushed(wire.PushRevoked, "#1"), "renew #1"},
 			{answer("renew", revocation), "a ends: lost: revoked; lock #2 wait 0"},
 			{wait(time.Second), ""},
 			{release("a"), "unlock #1"},
@@ -49,18 +49,18 @@ func TestRuleRevokeStealExport(t *testing.T) {
 		{name: "a push before the grant is kept", beats: []beat{
 			{confirmed, ""},
 			{enter("a"), "lock #1 wait 0"},
-			{pushed("revoked", "#1"), ""},
+			{pushed(wire.PushRevoked, "#1"), ""},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{wait(time.Millisecond), "renew #1"},
 		}},
 		{name: "a stolen tenure is past", given: aHoldsSubscribed, beats: []beat{
-			{pushed("revoked", "#1"), "renew #1"},
+			{pushed(wire.PushRevoked, "#1"), "renew #1"},
 			{answer("renew", theft), "a ends: lost: stolen"},
 			{release("a"), ""},
 		}},
 		{name: "a lost one, too, and all others are renewed", given: aHolds, beats: []beat{
 			{sleep(5 * time.Second), "listen; renew #1"},
-			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{answer("renew", wire.Answer{Word: wire.Lost}), "a ends: lost: gone"},
 			{release("a"), ""},
 		}},
 		{name: "admin.Of asks at once", given: aHolds, beats: []beat{
@@ -69,10 +69,10 @@ func TestRuleRevokeStealExport(t *testing.T) {
 		}},
 		{name: "CheckHeld asks, and says for how long", given: aHolds, beats: []beat{
 			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
-			{answer("held", wire.Answer{Word: "ours", PTTL: time.Second}), ""},
+			{answer("held", wire.Answer{Word: wire.Ours, PTTL: time.Second}), ""},
 			{func(y *play) { y.say("%v", y.request("held").HeldUntil.Sub(y.now).Round(time.Second)) }, "1s"},
 			{func(y *play) { y.turn("a").Check(y.now) }, "held #1"},
-			{answer("held", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{answer("held", wire.Answer{Word: wire.Lost}), "a ends: lost: gone"},
 		}},
 		{name: "a renewal may be older than the reason for another", given: aHolds, beats: []beat{
 			{func(y *play) { y.turn("a").RenewNow(y.now) }, "renew #1"},
@@ -166,7 +166,7 @@ func TestRuleRevokeStealExport(t *testing.T) {
 		}},
 		{name: "or is over", kind: adopt, beats: []beat{
 			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
-			{answer("adopt", wire.Answer{Word: "lost"}), "a: lost: gone"},
+			{answer("adopt", wire.Answer{Word: wire.Lost}), "a: lost: gone"},
 		}},
 		{name: "an adoption has a tenure of its own, which does not linger", settings: Settings{Linger: time.Hour}, kind: adopt, beats: []beat{
 			{enter("a"), "adopt #1 AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|another 8"},
@@ -192,7 +192,7 @@ func TestRuleOnceEvery(t *testing.T) {
 		}},
 		{name: "another has begun it", kind: tick, beats: []beat{
 			{enter("try"), "once_lock #1 1000000"},
-			{answer("once_lock", wire.Answer{Word: "not due"}), "try: holdfast: not due any more"},
+			{answer("once_lock", wire.Answer{Word: wire.NotDue}), "try: holdfast: not due any more"},
 		}},
 	})
 }

@@ -15,7 +15,7 @@ func TestFailover(t *testing.T) {
 			{enterAt("m", "b"), "lock #2"},
 			{answer("lock", granted(1, 8)), "b gets 1"},
 			{func(y *play) { y.p.Verify("n", y.now) }, "renew #1"},
-			{answer("renew", wire.Answer{Word: "lost"}), "a ends: lost: gone"},
+			{answer("renew", wire.Answer{Word: wire.Lost}), "a ends: lost: gone"},
 			{wait(time.Millisecond), "renew #2"},
 		}},
 		{name: "a subscription that breaks", given: aHoldsSubscribed, beats: []beat{
@@ -48,7 +48,7 @@ func TestFailover(t *testing.T) {
 			{enter("b"), "lock #2"},
 			{answer("lock", granted(9, 8)), "b gets 9"},
 			{func(y *play) { y.p.Verify("n", y.now) }, "renew #2"},
-			{func(y *play) { answer("renew", wire.Answer{Word: "lost", Holder: y.id("#1")})(y) }, "cancel #1; b ends: lost: taken"},
+			{func(y *play) { answer("renew", wire.Answer{Word: wire.Lost, Holder: y.id("#1")})(y) }, "cancel #1; b ends: lost: taken"},
 		}},
 	})
 }

@@ -18,7 +18,7 @@ func acked(n int, a wire.Answer) input {
 
 // block is the answer of a renewal that reserves tokens.
 func block(base, size int64) wire.Answer {
-	return wire.Answer{Word: "renewed", Base: base, Size: size}
+	return wire.Answer{Word: wire.Renewed, Base: base, Size: size}
 }
 
 // Rule 9: a slot that moves.
@@ -26,22 +26,22 @@ func TestRuleSlotThatMoves(t *testing.T) {
 	perform(t, []scene{
 		{name: "an unlock of the lock key only is repeated until it runs", given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
-			{answer("unlock", wire.Answer{Word: "dropped"}), "release of a: ok; unlock #1"},
-			{answer("unlock", wire.Answer{Word: "dropped"}), ""},
+			{answer("unlock", wire.Answer{Word: wire.Dropped}), "release of a: ok; unlock #1"},
+			{answer("unlock", wire.Answer{Word: wire.Dropped}), ""},
 			{wait(20 * time.Millisecond), "unlock #1"},
 			{answer("unlock", released()), ""},
 			{wait(time.Minute), ""},
 		}},
 		{name: "for a ttl at most", settings: Settings{TTL: time.Second}, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
-			{answer("unlock", wire.Answer{Word: "dropped"}), "release of a: ok; unlock #1"},
+			{answer("unlock", wire.Answer{Word: wire.Dropped}), "release of a: ok; unlock #1"},
 			{later(time.Second), ""},
-			{answer("unlock", wire.Answer{Word: "dropped"}), ""},
+			{answer("unlock", wire.Answer{Word: wire.Dropped}), ""},
 			{wait(time.Minute), ""},
 		}},
 		{name: "a renewal of the lock key only is soon repeated", given: aHolds, beats: []beat{
 			{sleep(5 * time.Second), "listen; renew #1"},
-			{answer("renew", wire.Answer{Word: "kept"}), ""},
+			{answer("renew", wire.Answer{Word: wire.Kept}), ""},
 			{wait(50 * time.Millisecond), ""},
 			{wait(50 * time.Millisecond), "renew #1"},
 			{answer("renew", renewed()), ""},
@@ -147,9 +147,9 @@ func TestRulePatience(t *testing.T) {
 			{enter("a"), "lock #1"},
 			{fail("lock", driver.ServerError("NOPERM")), "a: holdfast: n: the server's user lacks a right that holdfast needs: NOPERM; cancel #1"},
 		}},
-		{name: "an answer that is none", settings: brief, beats: []beat{
+		{name: "an answer that lock does not give", settings: brief, beats: []beat{
 			{enter("a"), "lock #1"},
-			{answer("lock", wire.Answer{Word: "nonsense"}), ""},
+			{answer("lock", wire.Answer{Word: wire.Marked}), ""},
 			{wait(20 * time.Millisecond), "lock #1"},
 		}},
 		{name: "a lock that is not answered is sent again", settings: brief, beats: []beat{

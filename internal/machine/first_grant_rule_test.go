@@ -17,7 +17,7 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{grantPushed("#1", 2, 1, time.Millisecond), ""},
 		}},
 		{name: "a push begins, and an answer prolongs", given: aWaits, beats: []beat{
-			{pushed("missed", "#1"), "lock #1 wait 70"},
+			{pushed(wire.PushMissed, "#1"), "lock #1 wait 70"},
 			{grantPushed("#1", 1, 8, time.Millisecond), "a gets 1"},
 			{answer("lock", granted(9, 8)), ""},
 			{sleep(3 * time.Second), ""},
@@ -65,7 +65,7 @@ func TestRuleFirstGrantBegins(t *testing.T) {
 			{enter("b"), ""},
 			{answer("lock", granted(5, 3)), ""},
 			{release("a"), "a ends: released; renew #1 4096"},
-			{answer("renew", wire.Answer{Word: "renewed", Base: 10, Size: 3}), "renew #1 4096; b gets 11"},
+			{answer("renew", wire.Answer{Word: wire.Renewed, Base: 10, Size: 3}), "renew #1 4096; b gets 11"},
 		}},
 		{name: "a grant that was over when it came asks with the same id", beats: []beat{
 			{enter("a"), "lock #1"},

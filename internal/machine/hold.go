@@ -153,7 +153,7 @@ func (t *Tenure) stolen(reason string, now clock.Instant) {
 		t.VerifySince = now
 		return
 	}
-	t.name.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
+	t.name.lose(t, wire.Answer{Word: wire.Stolen, Reason: reason}, now)
 	t.name.step(now)
 }
 

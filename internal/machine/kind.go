@@ -166,7 +166,7 @@ func Renews(s *driver.Script) bool { return s == script.Renew || s == script.Sha
 func (n *Name) noteSize(a wire.Answer) {
 	c, k := n.client, n.Kind
 	if k.Letter != keyspace.Permits || a.Capacity == k.capacity || c.reportedSizes[n.Text] == a.Capacity ||
-		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
+		a.Word != wire.Granted && a.Word != wire.Queued && a.Word != wire.Held {
 		return
 	}
 	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {

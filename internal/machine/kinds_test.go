@@ -54,7 +54,7 @@ func TestSharedKinds(t *testing.T) {
 			{confirmed, ""},
 			{enter("a"), "shared_lock #1 10 wait 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{both(pushed("revoked", "#1"), release("a")), "shared_renew #1; a ends: released; shared_unlock #1; shared_renew is not sent"},
+			{both(pushed(wire.PushRevoked, "#1"), release("a")), "shared_renew #1; a ends: released; shared_unlock #1; shared_renew is not sent"},
 		}},
 		{name: "another size is reported, once", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
@@ -68,7 +68,7 @@ func TestSharedKinds(t *testing.T) {
 			{confirmed, ""},
 			{enter("a"), "shared_lock #1 10 wait 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{release("a"), "a ends: released; shared_unlock #1"},
 		}},
 		{name: "an id that is given up is taken out", kind: permits, beats: []beat{
@@ -78,11 +78,11 @@ func TestSharedKinds(t *testing.T) {
 		}},
 		{name: "more than there is", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
-			{answer("shared_lock", wire.Answer{Word: "too many", Capacity: 2}), "a: holdfast: bad number of permits: asked for 3 of n, which has 2"},
+			{answer("shared_lock", wire.Answer{Word: wire.TooMany, Capacity: 2}), "a: holdfast: bad number of permits: asked for 3 of n, which has 2"},
 		}},
 		{name: "the name is of another kind", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
-			{answer("shared_lock", wire.Answer{Word: "other kind", Kind: "mutex"}), "a: another kind"},
+			{answer("shared_lock", wire.Answer{Word: wire.OtherKind, Kind: "mutex"}), "a: another kind"},
 		}},
 		{name: "a smaller part has another id", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
@@ -136,7 +136,7 @@ func TestSharedKinds(t *testing.T) {
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #1"},
 			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_held", wire.Answer{Word: "lost"}), ""},
+			{answer("shared_held", wire.Answer{Word: wire.Lost}), ""},
 			{answer("shared_renew", renewed()), "smaller"},
 			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #2 #1"},
 		}},
@@ -147,7 +147,7 @@ func TestSharedKinds(t *testing.T) {
 			{func(y *play) { y.turn("a").Prolong(y.now, 0, 0) }, "shared_renew #1"},
 			{shrink, "shared_renew #2 0 #1"},
 			{answer("shared_renew 1", renewed()), ""},
-			{answer("shared_renew 2", wire.Answer{Word: "lost"}), ""},
+			{answer("shared_renew 2", wire.Answer{Word: wire.Lost}), ""},
 			{func(y *play) { y.say("%s", inWords(y.h.answers[y.request("shared_renew 2")])) }, "no answer in time"},
 		}},
 		{name: "a former id that Redis shows is replaced by a renewal", kind: permits, beats: []beat{
@@ -155,14 +155,14 @@ func TestSharedKinds(t *testing.T) {
 			{enter("a"), "shared_lock #1 10 wait 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{shrink, "shared_renew #2 0 #1"},
-			{pushed("grant", "#1"), ""},
+			{pushed(wire.PushGrant, "#1"), ""},
 			{answer("shared_renew", renewed()), "smaller"},
 			{wait(51 * time.Millisecond), "shared_renew #2 0 #1"},
 			{wait(51 * time.Millisecond), ""},
-			{pushed("grant", "#1"), "shared_renew #2 0 #1"},
-			{pushed("grant", "#1"), ""},
+			{pushed(wire.PushGrant, "#1"), "shared_renew #2 0 #1"},
+			{pushed(wire.PushGrant, "#1"), ""},
 			{fail("shared_renew", errNetwork), ""},
-			{pushed("grant", "#1"), ""},
+			{pushed(wire.PushGrant, "#1"), ""},
 		}},
 		{name: "while the lease is over and not released, it is left alone", kind: permits, beats: []beat{
 			{confirmed, ""},
@@ -171,7 +171,7 @@ func TestSharedKinds(t *testing.T) {
 			{shrink, "shared_renew #2 0 #1"},
 			{answer("shared_renew", renewed()), "smaller"},
 			{sleep(15 * time.Second), "a ends: lost: expired"},
-			{pushed("grant", "#1"), ""},
+			{pushed(wire.PushGrant, "#1"), ""},
 		}},
 		{name: "while unlock is not answered, it is cancelled then", kind: permits, beats: []beat{
 			{confirmed, ""},
@@ -180,7 +180,7 @@ func TestSharedKinds(t *testing.T) {
 			{shrink, "shared_renew #2 0 #1"},
 			{answer("shared_renew", renewed()), "smaller"},
 			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{pushed("grant", "#1"), ""},
+			{pushed(wire.PushGrant, "#1"), ""},
 			{answer("shared_unlock", released()), "release of a: ok; shared_unlock #1"},
 		}},
 		{name: "and afterwards", kind: permits, beats: []beat{
@@ -191,7 +191,7 @@ func TestSharedKinds(t *testing.T) {
 			{answer("shared_renew", renewed()), "smaller"},
 			{release("a"), "a ends: released; shared_unlock #2 #1"},
 			{answer("shared_unlock", released()), "release of a: ok"},
-			{pushed("grant", "#1"), "shared_unlock #1"},
+			{pushed(wire.PushGrant, "#1"), "shared_unlock #1"},
 		}},
 		{name: "a late lock of it is cancelled then", kind: permits, beats: []beat{
 			{confirmed, ""},
@@ -215,7 +215,7 @@ func TestSharedKinds(t *testing.T) {
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", wire.Answer{Word: "stolen"}), "shared_unlock #2 #1; a ends: lost: stolen"},
+			{answer("shared_renew", wire.Answer{Word: wire.Stolen}), "shared_unlock #2 #1; a ends: lost: stolen"},
 		}},
 	})
 }
@@ -279,7 +279,7 @@ func TestGroups(t *testing.T) {
 	busy := func(name string) input {
 		return func(y *play) { y.say("%s", inWords(y.p.Unused([]string{name}, true, y.now))) }
 	}
-	passed := wire.Answer{Word: "passed"}
+	passed := wire.Answer{Word: wire.Passed}
 	perform(t, []scene{
 		{name: "all at once", beats: []beat{
 			{unused("a", "b"), ""},
@@ -344,7 +344,7 @@ func TestElections(t *testing.T) {
 	perform(t, []scene{
 		{name: "a leader announces, now and again", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
-			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
+			{answer("election_announce", wire.Answer{Word: wire.Notified}), ""},
 			{release("a"), "a ends: released; unlock #1"},
 			{resigned, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
@@ -363,13 +363,13 @@ func TestElections(t *testing.T) {
 		}},
 		{name: "a term that is over announces no more by itself", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
-			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
+			{answer("election_announce", wire.Answer{Word: wire.Notified}), ""},
 			{sleep(15 * time.Second), "listen; a ends: lost: expired"},
 			{sleep(5 * time.Minute), ""},
 		}},
 		{name: "an exporter announces nothing more", kind: candidate, given: aHolds, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
-			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
+			{answer("election_announce", wire.Answer{Word: wire.Notified}), ""},
 			{export("a"), "a ends: lost: exported; the last token is 8; the value is first"},
 			{wait(6 * time.Minute), ""},
 		}},
@@ -386,7 +386,7 @@ func TestElections(t *testing.T) {
 		}},
 		{name: "a long one is announced again", settings: Settings{TTL: time.Hour}, kind: candidate, given: aHoldsSubscribed, beats: []beat{
 			{elected, "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
-			{answer("election_announce", wire.Answer{Word: "notified"}), ""},
+			{answer("election_announce", wire.Answer{Word: wire.Notified}), ""},
 			{sleep(5 * time.Minute), "election_announce #1 1 holdfast/push:election:{holdfast:n} 0"},
 		}},
 	})

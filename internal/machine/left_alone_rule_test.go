@@ -3,6 +3,8 @@ package machine
 import (
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Rule 5: the lock key is left alone until Release.
@@ -36,10 +38,10 @@ func TestRuleLeftAloneUntilRelease(t *testing.T) {
 			{answer("renew", renewed()), "a ends: lost: expired"},
 		}},
 		{name: "a renewal that waits for a pipeline is not sent behind a release", given: aHoldsSubscribed, beats: []beat{
-			{both(pushed("revoked", "#1"), release("a")), "renew #1; a ends: released; unlock #1; renew is not sent"},
+			{both(pushed(wire.PushRevoked, "#1"), release("a")), "renew #1; a ends: released; unlock #1; renew is not sent"},
 		}},
 		{name: "a renewal that waits for a pipeline counts from when it is sent", given: aHoldsSubscribed, beats: []beat{
-			{both(pushed("revoked", "#1"), later(2*time.Second)), "renew #1"},
+			{both(pushed(wire.PushRevoked, "#1"), later(2*time.Second)), "renew #1"},
 			{answer("renew", renewed()), ""},
 			{func(y *play) { y.say("ends in %v", y.turn("a").Ends().Sub(y.now).Round(time.Second)) }, "ends in 15s"},
 		}},

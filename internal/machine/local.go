@@ -116,7 +116,7 @@ type lastSeen struct {
 
 func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	return lastSeen{
-		known: true, queued: a.Word == "queued", holder: a.Holder, pttl: a.PTTL,
+		known: true, queued: a.Word == wire.Queued, holder: a.Holder, pttl: a.PTTL,
 		waiting: a.Waiting, position: a.Position, at: now,
 	}
 }

@@ -12,8 +12,8 @@ import (
 func TestRuleNotHeldIsReleased(t *testing.T) {
 	once := Settings{SendsOnce: func() bool { return true }}
 	permits := func(c *Client) *Kind { return SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Permits, 3, 10) }
-	notHeld := wire.Answer{Word: "not held"}
-	taken := wire.Answer{Word: "not held", Holder: another}
+	notHeld := wire.Answer{Word: wire.NotHeld}
+	taken := wire.Answer{Word: wire.NotHeld, Holder: another}
 	perform(t, []scene{
 		{name: "a driver may have sent it twice", given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
@@ -40,14 +40,14 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 		}},
 		{name: "after \"again\" it is sent once more", settings: once, given: aHolds, beats: []beat{
 			{release("a"), "a ends: released; unlock #1"},
-			{answer("unlock", wire.Answer{Word: "again"}), "unlock #1"},
+			{answer("unlock", wire.Answer{Word: wire.Again}), "unlock #1"},
 			{answer("unlock", notHeld), "release of a: lost: gone"},
 		}},
 		{name: "but shared_unlock has released before it says so", settings: once, kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{release("a"), "a ends: released; shared_unlock #1"},
-			{answer("shared_unlock", wire.Answer{Word: "again"}), "shared_unlock #1"},
+			{answer("shared_unlock", wire.Answer{Word: wire.Again}), "shared_unlock #1"},
 			{answer("shared_unlock", notHeld), "release of a: ok"},
 		}},
 		{name: "nor if a cancel may have released it", settings: once, beats: []beat{
@@ -59,13 +59,13 @@ func TestRuleNotHeldIsReleased(t *testing.T) {
 			{answer("unlock", notHeld), "release of a: ok"},
 		}},
 		{name: "the new id was not queued", given: aHoldsSubscribed, beats: []beat{
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{answer("unlock", taken), "release of a: ok; lock #2 wait 0"},
 		}},
 		{name: "the new id was granted", given: aHoldsSubscribed, beats: []beat{
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{answer("unlock", granted(9, 8)), "release of a: ok; b gets 9"},

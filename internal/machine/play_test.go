@@ -391,20 +391,20 @@ func (y *play) owe(what string, calls []driver.Call) {
 
 // granted is the answer that grants tokens from base on.
 func granted(base, size int64) wire.Answer {
-	return wire.Answer{Word: "granted", Base: base, Size: size}
+	return wire.Answer{Word: wire.Granted, Base: base, Size: size}
 }
 
 // renewed is that of a renewal which reserves none.
-func renewed() wire.Answer { return wire.Answer{Word: "renewed", Base: 1} }
+func renewed() wire.Answer { return wire.Answer{Word: wire.Renewed, Base: 1} }
 
 // heldBy another Client, whose ttl is whole.
 func heldByAnother() wire.Answer {
-	return wire.Answer{Word: "held", Holder: another, PTTL: 15 * time.Second}
+	return wire.Answer{Word: wire.Held, Holder: another, PTTL: 15 * time.Second}
 }
 
 // inQueue is the answer that queues.
 func inQueue(position int64) wire.Answer {
-	return wire.Answer{Word: "queued", Holder: another, PTTL: 15 * time.Second, Position: position, Score: 70, Inserted: true, Listening: true, Server: 1_000_000}
+	return wire.Answer{Word: wire.Queued, Holder: another, PTTL: 15 * time.Second, Position: position, Score: 70, Inserted: true, Listening: true, Server: 1_000_000}
 }
 
 // confirmed opens the subscription.
@@ -424,9 +424,9 @@ func subscribing(y *play) {
 func broken(y *play) { y.sub().OnBreak(errNetwork, y.now) }
 
 // pushed is a push about an id.
-func pushed(kind, id string) input {
+func pushed(word wire.PushWord, id string) input {
 	return func(y *play) {
-		y.sub().OnPush(y.attempt, wire.Push{Word: kind, ID: y.id(id), Window: 2 * time.Second}, y.now)
+		y.sub().OnPush(y.attempt, wire.Push{Word: word, ID: y.id(id), Window: 2 * time.Second}, y.now)
 	}
 }
 
@@ -434,7 +434,7 @@ func pushed(kind, id string) input {
 func grantPushed(id string, base, size int64, after time.Duration) input {
 	return func(y *play) {
 		y.sub().OnPush(y.attempt, wire.Push{
-			Word: "grant", ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
+			Word: wire.PushGrant, ID: y.id(id), Base: base, Size: size, Window: 2 * time.Second, Server: 1_000_000 + after.Microseconds(),
 		}, y.now)
 	}
 }
@@ -477,4 +477,4 @@ var errNetwork = errors.New("connection reset")
 func later(d time.Duration) input { return func(y *play) { y.now = y.now.Add(d) } }
 
 // released is the answer of unlock and of cancel.
-func released() wire.Answer { return wire.Answer{Word: "released"} }
+func released() wire.Answer { return wire.Answer{Word: wire.Released} }

@@ -73,7 +73,7 @@ func TestQuorum(t *testing.T) {
 		}},
 		{name: "too slow", quorum: true, beats: []beat{
 			{enter("a"), "lock #1 wait 0"},
-			{answer("lock", wire.Answer{Word: "too slow"}), "a: too slow"},
+			{answer("lock", wire.Answer{Word: wire.TooSlow}), "a: too slow"},
 		}},
 	})
 }

@@ -73,7 +73,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if n.tenure != t || t.phase != releasing {
 		return // it was too late
 	}
-	if t.unlocking != r && (n.client.Queue || a.Word != "released") {
+	if t.unlocking != r && (n.client.Queue || a.Word != wire.Released) {
 		return // the answer to an earlier unlock; on a quorum a majority may answer that one later
 	}
 	t.unlocking = nil
@@ -86,7 +86,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.retryLater(err, r.Sent, now)
 		n.arm(now)
 		return
-	case a.Word == "again":
+	case a.Word == wire.Again:
 		if !n.Kind.Shared() {
 			t.unlocks-- // it has released nothing; shared_unlock has
 		}
@@ -99,18 +99,18 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	t.Waive() // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
 	n.askAt = n.client.Host.NotBefore(n.Text)
-	if a.Word == "dropped" { // only the lock key is deleted: the next waiter must get the name
+	if a.Word == wire.Dropped { // only the lock key is deleted: the next waiter must get the name
 		n.client.handOverAfterSplit(t.ID, n, now)
 	}
-	if a.Word == "not held" && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
+	if a.Word == wire.NotHeld && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
 		n.client.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
 	case successor == nil:
-	case a.Word == "granted":
+	case a.Word == wire.Granted:
 		n.lockGranted(successor, r, a, now)
 		return
-	case a.Word == "queued":
+	case a.Word == wire.Queued:
 		n.queued(successor, a, r.Sent, now)
 	}
 	n.step(now)
@@ -118,7 +118,7 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033-a-store-that-sends-once.md.
 func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
-	if a.Word != "not held" || t.unlocks > 1 || !n.client.SendsOnce() || now >= t.Ends() {
+	if a.Word != wire.NotHeld || t.unlocks > 1 || !n.client.SendsOnce() || now >= t.Ends() {
 		return nil
 	}
 	if a.Holder != "" {
@@ -240,10 +240,10 @@ func (c *cleanup) handleAnswer(r *Request, a wire.Answer, err error, now clock.I
 	switch {
 	case c.asking != r: // it was sent again, or the cleanup has ended
 		return
-	case err == nil && a.Word == "again":
+	case err == nil && a.Word == wire.Again:
 		c.send(now)
 		return
-	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < c.until:
+	case (err == nil && a.Word == wire.Dropped || err != nil && wire.Transient(err)) && now < c.until:
 		c.lockKeyOnly = c.lockKeyOnly || err == nil
 		c.wait = clock.Backoff(c.wait, len(c.client.cleanups))
 		c.client.Schedule.Set(&c.timer, now.Add(c.wait/2+c.client.Jitter(c.wait)), now)

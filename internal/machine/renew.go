@@ -101,11 +101,11 @@ const fenceEvery = time.Hour
 
 func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
-	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
+	if r.outdated() && err == nil && a.Word != wire.Renewed && a.Word != wire.Kept {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	defer func() { n.client.Host.Answer(r, err) }()
-	renewed := err == nil && (a.Word == "renewed" || a.Word == "kept")
+	renewed := err == nil && (a.Word == wire.Renewed || a.Word == wire.Kept)
 	if renewed {
 		t.Expiry = max(t.Expiry, now.Add(max(n.Kind.TTL, r.renewal.Extend)))
 	}
@@ -130,7 +130,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	case renewed:
 		t.Renewed(r.renewal, r.Sent, now, n.client.Jitter)
 		n.noteAcknowledged(t, r)
-		if a.Word == "renewed" {
+		if a.Word == wire.Renewed {
 			n.renewedWhole(r, a, now)
 		} else {
 			t.Failures = 1 // it must learn soon whether others wait, but not in a busy loop
@@ -191,9 +191,9 @@ func (n *Name) renewForRecalls(t *Tenure, now clock.Instant) {
 // has ended the tenure.
 func (n *Name) endedInRedis(t *Tenure, a wire.Answer, now clock.Instant) bool {
 	switch a.Word {
-	case "lost", "stolen":
+	case wire.Lost, wire.Stolen:
 		n.lose(t, a, now)
-	case "revoked":
+	case wire.Revoked:
 		n.stop(lifetime.Revoked, a.Reason, now)
 	default:
 		return false
@@ -396,12 +396,12 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	if renews {
 		t.renewal = nil
 	}
-	if r.outdated() && err == nil && a.Word != "ours" {
+	if r.outdated() && err == nil && a.Word != wire.Ours {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	if t.phase == holding {
 		switch {
-		case err == nil && a.Word == "ours":
+		case err == nil && a.Word == wire.Ours:
 			t.Verified(r.Sent)
 			r.HeldUntil = clock.Never
 			if a.PTTL >= 0 { // else another client removed the expiry

@@ -17,9 +17,9 @@ func TestRepeatedGrantIsNotConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(ms int) clock.Instant { return clock.Instant(0).Add(time.Duration(ms) * time.Millisecond) }
-	c.HandleAnswer(h.sent[0], wire.Answer{Word: "granted", Base: 1000, Size: 64}, nil, at(10))
+	c.HandleAnswer(h.sent[0], wire.Answer{Word: wire.Granted, Base: 1000, Size: 64}, nil, at(10))
 	h.sent[1].Acked = 1
-	c.HandleAnswer(h.sent[1], wire.Answer{Word: "renewed", Base: 2000, Size: 64}, nil, at(20))
+	c.HandleAnswer(h.sent[1], wire.Answer{Word: wire.Renewed, Base: 2000, Size: 64}, nil, at(20))
 	turn := h.outcomes[w].Turn
 	if turn == nil || turn.Token != 2000 {
 		t.Fatalf("got turn %+v, want one with token 2000", turn)

@@ -3,6 +3,8 @@ package machine
 import (
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Rule 1: subscribed before it waits.
@@ -89,7 +91,7 @@ func TestRuleSubscribedBeforeItWaits(t *testing.T) {
 			{wait(time.Second), "renew #1"},
 		}},
 		{name: "an id serves one tenure", given: aHoldsSubscribed, beats: []beat{
-			{pushed("recall", "#1"), ""},
+			{pushed(wire.PushRecall, "#1"), ""},
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 			{answer("unlock", inQueue(0)), "release of a: ok"},

@@ -195,8 +195,9 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 	if t.name.sub != s {
 		return // in a Cluster a candidate gets the pushes of other candidates for its name, too
 	}
+	//exhaustive:enforce
 	switch m.Word {
-	case "grant":
+	case wire.PushGrant:
 		if s.tokensAhead(m, now) {
 			t.name.askAboutGrant(t, now)
 			break
@@ -205,22 +206,22 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, s.sentAt, now), ttl: m.Window, recallSure: true, pushed: true,
 		}, now)
-	case "head", "front":
+	case wire.PushHead, wire.PushFront:
 		if t.phase <= queued {
 			t.name.pollWhenPushed(t, m, now)
 		}
-	case "missed":
+	case wire.PushMissed:
 		if t.phase <= queued {
 			t.name.askAgain(t, now)
 		}
-	case "recall":
+	case wire.PushRecall:
 		if t.phase == holding {
 			t.name.recalled(t)
 			t.name.step(now)
 		} else if t.phase <= queued {
 			t.earlyRecall = true
 		}
-	case "revoked":
+	case wire.PushRevoked:
 		t.name.revocationPushed(t, now)
 	}
 }
@@ -260,13 +261,13 @@ func (n *Name) pollWhenPushed(t *Tenure, m wire.Push, now clock.Instant) {
 		return
 	}
 	longest := 15 * time.Second
-	if m.Word == "front" {
+	if m.Word == wire.PushFront {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
 	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.client.Jitter(10*time.Millisecond))
 	if t.phase == queued && t.asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
-		if m.Word == "head" {
+		if m.Word == wire.PushHead {
 			n.seen.position = 0
 		}
 		n.arm(now)

@@ -44,7 +44,7 @@ func CleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 // Answer is a decoded reply of a script. Its word decides which other fields count;
 // docs/protocol.md has the table.
 type Answer struct {
-	Word      string
+	Word      Word
 	Base      int64 // granted, renewed: first token of the block; 1 if there is none
 	Size      int64
 	Waiting   int64         // granted, renewed, held: ids in the queue
@@ -67,57 +67,23 @@ type Answer struct {
 
 // What [Answer.Ending] returns.
 const (
-	Taken   = "taken"
-	Gone    = "gone"
-	Revoked = "revoked"
-	Stolen  = "stolen"
+	CauseTaken   = "taken"
+	CauseGone    = "gone"
+	CauseRevoked = "revoked"
+	CauseStolen  = "stolen"
 )
 
 // Ending returns why a tenure is over, if the answer says that it is.
 func (a Answer) Ending() string {
 	switch {
-	case a.Word == Revoked || a.Word == Stolen:
-		return a.Word
+	case a.Word == Revoked:
+		return CauseRevoked
+	case a.Word == Stolen:
+		return CauseStolen
 	case a.Holder != "":
-		return Taken
+		return CauseTaken
 	}
-	return Gone
-}
-
-// forms lists the fields behind each word, in order. A field in brackets may
-// be missing. Answers of one line of text are not here, see decodeLine.
-var forms = map[string]string{
-	"granted":   "base size server run", // of a quorum's node; else it is a line
-	"held":      "holder pttl waiting server [refused] [run] [capacity]",
-	"again":     "server",
-	"released":  "refused run [pttl]", // of a quorum's node; else it is a line
-	"not held":  "holder server [refused] [run] [pttl]",
-	"cancelled": "server refused",
-	"dropped":   "server",
-	"renewed":   "server run", // of a quorum's node; else it is a line
-	"kept":      "server",
-	"lost":      "holder server [run]",
-	"adopted":   "holder server",
-	"revoked":   "reason",
-	"stolen":    "reason",
-	"notified":  "notified refused",
-	"stands":    "pttl waiting server",
-	"taken":     "refused",
-	"ours":      "pttl [run]",
-	"repaired":  "[server] [run]",
-	"announced": "server refused holder",
-	"unchanged": "",
-	"raised":    "server run",
-	"no vote":   "pttl server run",
-	"no member": "mark server run",
-	"marked":    "mark server run",
-
-	"not due":    "server",
-	"other kind": "kind capacity",
-	"too many":   "capacity",
-	"resized":    "",
-
-	"passed": "", // what the answer for several names says of one that did not matter; see ShareOf
+	return CauseGone
 }
 
 // DecodeAnswer reads the reply of a script. An empty reply, an unknown word and a number out
@@ -131,13 +97,12 @@ func DecodeAnswer(reply []string) (Answer, error) {
 			return a, a.check()
 		}
 	}
-	a := Answer{Word: reply[0]}
-	form, ok := forms[a.Word]
-	if !ok {
-		return Answer{}, fmt.Errorf("an answer that begins with %q", keyspace.Shorten(a.Word))
+	a := Answer{Word: wordOf[reply[0]]}
+	if a.Word == NoWord || a.Word == Queued { // that is a line
+		return Answer{}, fmt.Errorf("an answer that begins with %q", keyspace.Shorten(reply[0]))
 	}
 	rest := reply[1:]
-	for field := range strings.FieldsSeq(form) {
+	for field := range strings.FieldsSeq(words[a.Word].fields) {
 		name, optional := strings.CutPrefix(field, "[")
 		if len(rest) == 0 && optional {
 			break
@@ -180,22 +145,23 @@ func ShareOf(reply []string, i, n int) ([]string, error) {
 // Before granted and queued stands "sized <capacity> " if a semaphore has another size than the request said.
 func decodeLine(line string) (a Answer, ok bool) {
 	word, rest, _ := strings.Cut(line, " ")
-	a.Word = word
-	switch word {
-	case "granted", "renewed":
+	a.Word = wordOf[word]
+	switch a.Word {
+	case Granted, Renewed:
 		var last, seconds, micros int64
 		rest, ok = cutNumbers(rest, &last, &a.Size, &a.Waiting, &seconds, &micros)
 		a.Base, a.Server = last-a.Size+1, seconds*1_000_000+micros
-	case "queued":
+	case Queued:
 		rest, ok = a.queued(rest)
-	case "released", "again":
+	case Released, Again:
 		ok = true
-	case "sized":
+	default:
 		var size int64
-		if rest, ok = cutNumbers(rest, &size); ok {
-			a, ok = decodeLine(rest)
-			a.Capacity = min(size, protocol.MaxSize)
+		if rest, ok = cutNumbers(rest, &size); word != "sized" || !ok {
+			return a, false
 		}
+		a, ok = decodeLine(rest)
+		a.Capacity = min(size, protocol.MaxSize)
 		return a, ok
 	}
 	a.Refused = rest
@@ -286,7 +252,7 @@ func (a *Answer) set(field, value string) error {
 }
 
 func (a *Answer) check() error {
-	if a.Word == "held" || a.Word == "other kind" {
+	if a.Word == Held || a.Word == OtherKind {
 		if version := max(keyspace.OtherVersion(a.Holder), keyspace.OtherVersion(a.Kind)); version > 0 {
 			return &VersionError{version}
 		}
@@ -295,7 +261,7 @@ func (a *Answer) check() error {
 		a.Waiting < 0 || a.Server < 0 || a.Server > protocol.MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.Word)
 	}
-	if a.Word == "granted" && a.Size == 0 {
+	if a.Word == Granted && a.Size == 0 {
 		return errors.New("a grant without tokens")
 	}
 	return nil

@@ -16,17 +16,17 @@ func TestAnswers(t *testing.T) {
 		reply []string
 		want  wire.Answer
 	}{
-		{[]string{"granted 73 64 2 1 999999"}, wire.Answer{Word: "granted", Base: 10, Size: 64, Waiting: 2, Server: 1_999_999}},
-		{[]string{"renewed 0 0 3 1 0 NOPERM of something"}, wire.Answer{Word: "renewed", Base: 1, Waiting: 3, Server: 1_000_000, Refused: "NOPERM of something"}},
-		{[]string{"sized 5 granted 64 64 0 1 0"}, wire.Answer{Word: "granted", Base: 1, Size: 64, Server: 1_000_000, Capacity: 5}},
-		{[]string{"queued -1 0 1 1 5 1 1 0 1 h"}, wire.Answer{Word: "queued", PTTL: -time.Millisecond, Score: 1, Server: 1_000_005, Inserted: true, Listening: true, Holder: "h"}},
-		{[]string{"queued 667 3 1 1 5 0 1 667 3 h uNOPERM"}, wire.Answer{Word: "queued", PTTL: 667 * time.Millisecond, Position: 3, Score: 1, Server: 1_000_005, Listening: true, PollIn: 667 * time.Millisecond, Holder: "h u", Refused: "NOPERM"}},
-		{[]string{"released NOPERM"}, wire.Answer{Word: "released", Refused: "NOPERM"}},
-		{[]string{"not held", "h", "7"}, wire.Answer{Word: "not held", Holder: "h", Server: 7}},
-		{[]string{"ours", "15000", "run"}, wire.Answer{Word: "ours", PTTL: 15 * time.Second, Run: "run"}},
-		{[]string{"revoked", " too\nlong "}, wire.Answer{Word: "revoked", Reason: "too_long"}},
-		{[]string{"too many", "3"}, wire.Answer{Word: "too many", Capacity: 3}},
-		{[]string{"held", "h", "9223372036854775807", "1", "7"}, wire.Answer{Word: "held", Holder: "h", PTTL: 1 << 62 / time.Millisecond * time.Millisecond, Waiting: 1, Server: 7}},
+		{[]string{"granted 73 64 2 1 999999"}, wire.Answer{Word: wire.Granted, Base: 10, Size: 64, Waiting: 2, Server: 1_999_999}},
+		{[]string{"renewed 0 0 3 1 0 NOPERM of something"}, wire.Answer{Word: wire.Renewed, Base: 1, Waiting: 3, Server: 1_000_000, Refused: "NOPERM of something"}},
+		{[]string{"sized 5 granted 64 64 0 1 0"}, wire.Answer{Word: wire.Granted, Base: 1, Size: 64, Server: 1_000_000, Capacity: 5}},
+		{[]string{"queued -1 0 1 1 5 1 1 0 1 h"}, wire.Answer{Word: wire.Queued, PTTL: -time.Millisecond, Score: 1, Server: 1_000_005, Inserted: true, Listening: true, Holder: "h"}},
+		{[]string{"queued 667 3 1 1 5 0 1 667 3 h uNOPERM"}, wire.Answer{Word: wire.Queued, PTTL: 667 * time.Millisecond, Position: 3, Score: 1, Server: 1_000_005, Listening: true, PollIn: 667 * time.Millisecond, Holder: "h u", Refused: "NOPERM"}},
+		{[]string{"released NOPERM"}, wire.Answer{Word: wire.Released, Refused: "NOPERM"}},
+		{[]string{"not held", "h", "7"}, wire.Answer{Word: wire.NotHeld, Holder: "h", Server: 7}},
+		{[]string{"ours", "15000", "run"}, wire.Answer{Word: wire.Ours, PTTL: 15 * time.Second, Run: "run"}},
+		{[]string{"revoked", " too\nlong "}, wire.Answer{Word: wire.Revoked, Reason: "too_long"}},
+		{[]string{"too many", "3"}, wire.Answer{Word: wire.TooMany, Capacity: 3}},
+		{[]string{"held", "h", "9223372036854775807", "1", "7"}, wire.Answer{Word: wire.Held, Holder: "h", PTTL: 1 << 62 / time.Millisecond * time.Millisecond, Waiting: 1, Server: 7}},
 	} {
 		if got, err := wire.DecodeAnswer(test.reply); err != nil || got != test.want {
 			t.Errorf("%q: got %+v, %v, want %+v", test.reply, got, err, test.want)
@@ -64,12 +64,12 @@ func TestStrangeAnswers(t *testing.T) {
 func TestPushes(t *testing.T) {
 	const id = "c.n.15000|o w"
 	for payload, want := range map[string]wire.Push{
-		"grant 100 64 2 1 5 2000 " + id: {Word: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: protocol.ClaimWindow},
-		"head -1 " + id:                 {Word: "head", ID: id, Base: 1, Window: -time.Millisecond},
-		"front 300 " + id:               {Word: "front", ID: id, Base: 1, Window: 300 * time.Millisecond},
-		"missed " + id:                  {Word: "missed", ID: id, Base: 1},
-		"recall " + id:                  {Word: "recall", ID: id, Base: 1},
-		"revoked " + id:                 {Word: "revoked", ID: id, Base: 1},
+		"grant 100 64 2 1 5 2000 " + id: {Word: wire.PushGrant, ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: protocol.ClaimWindow},
+		"head -1 " + id:                 {Word: wire.PushHead, ID: id, Base: 1, Window: -time.Millisecond},
+		"front 300 " + id:               {Word: wire.PushFront, ID: id, Base: 1, Window: 300 * time.Millisecond},
+		"missed " + id:                  {Word: wire.PushMissed, ID: id, Base: 1},
+		"recall " + id:                  {Word: wire.PushRecall, ID: id, Base: 1},
+		"revoked " + id:                 {Word: wire.PushRevoked, ID: id, Base: 1},
 	} {
 		if got, err := wire.DecodePush(payload); err != nil || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", payload, got, err, want)
@@ -108,7 +108,7 @@ func FuzzPushes(f *testing.F) {
 	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := wire.DecodePush(payload)
-		if err == nil && m.Word == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > protocol.ClaimWindow) {
+		if err == nil && m.Word == wire.PushGrant && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > protocol.ClaimWindow) {
 			t.Fatalf("%q reads as %+v", payload, m)
 		}
 	})

@@ -33,7 +33,7 @@ var _ = table([]mutation{
 	{what: "exported: Release checks the lease first", name: "TestExportedIsReleasedOnce",
 		in: "internal/exported Calls.Release", edits: []string{"ended, over := errors.AsType[*Ended](err)", "ended, over := errors.AsType[*Ended](err); if over { err = nil }"}},
 	{what: "exported: a repeated unlock counts as a release", name: "TestExportedIsReleasedOnce",
-		in: "internal/exported Calls.overtaken", edits: []string{`a.Word != "adopted" && a.Word != "stolen"`, `a.Word == ""`}},
+		in: "internal/exported Calls.overtaken", edits: []string{`a.Word != wire.Adopted && a.Word != wire.Stolen`, `a.Word == wire.NoWord`}},
 	{what: "exported: Release does not release an adopted lease", name: "TestExportedIsOvertaken",
 		in: "internal/exported Calls.Release", edits: []string{"return false, c.overtaken(ctx)", "return true, nil"}},
 	{what: "exported: Release releases a revoked lease", name: "TestExportedIsRevoked",

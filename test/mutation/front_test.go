@@ -25,5 +25,5 @@ var _ = table([]mutation{
 	{what: "front: shared: a waiter that gave up behind the head counts", name: "TestFrontAfterOthersGaveUp",
 		in: "internal/script/shared/unlock.lua", edits: []string{"rank and rank < {{front_size}}", "false"}},
 	{what: "front: a waiter takes the push", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
-		in: "internal/machine Subscriber.OnPush", edits: []string{`"head", "front"`, `"head"`}},
+		in: "internal/machine Subscriber.OnPush", edits: []string{"wire.PushHead, wire.PushFront", "wire.PushHead"}},
 })

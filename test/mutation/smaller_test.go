@@ -7,7 +7,7 @@ var _ = table([]mutation{
 	{what: "shrink: a check names the former ids", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Name.check", edits: []string{"args = append(args, n.Kind.shrunk.formerIDs...)", "_ = args"}},
 	{what: "shrink: a check of the former id proves no loss", pkg: "./internal/machine", name: "TestSharedKinds",
-		in: "internal/machine Request.checkAnswered", edits: []string{`r.outdated() && err == nil && a.Word != "ours"`, "false"}},
+		in: "internal/machine Request.checkAnswered", edits: []string{`r.outdated() && err == nil && a.Word != wire.Ours`, "false"}},
 	{what: "shrink: renew finds the former id", name: "TestDowngrade",
 		in: "internal/script/shared/renew.lua", edits: []string{"ARGV, 4", "ARGV, 99"}},
 	{what: "shrink: renew replaces the former id once", name: "TestKeepLockArrivesWhileHeld",

@@ -27,7 +27,7 @@ var _ = table([]mutation{
 	{what: "yield: a waiter marks the name", pkg: "./test/quorum", name: "TestQuorumScriptWanted",
 		in: "internal/script/quorum/lock.lua", edits: []string{"if comes > 0 then", "if false then"}},
 	{what: "yield: a local waiter behind a try marks the name at once", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Name.polls", edits: []string{`a.Word == "held" &&`, "false &&"}},
+		in: "internal/machine Name.polls", edits: []string{`a.Word == wire.Held &&`, "false &&"}},
 	{what: "yield: a local waiter that has a mark pauses", pkg: "./internal/machine", name: "TestQuorum",
 		in: "internal/machine Name.polls", edits: []string{"!r.Waits &&", ""}},
 	{what: "yield: a try marks no name", pkg: "./internal/ballot", name: "TestTryMarksNothing",

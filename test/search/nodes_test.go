@@ -73,7 +73,7 @@ func playNodes(t *testing.T, history []servedByNode, words map[string]int) {
 			t.Fatal(err)
 		}
 		want := line.Answer
-		words[want.Word]++
+		words[want.Word.String()]++
 		have.Server, have.Run, want.Run = 0, "", ""
 		if want != have {
 			t.Errorf("%d. at %d, node %d, %s %q:\n the scripts answer %+v\nthe model answers %+v", i, line.At, line.Node, line.Script, line.Args, have, want)

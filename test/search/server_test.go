@@ -139,13 +139,13 @@ func play(t *testing.T, history []served, scripts, words map[string]int) {
 		synctest.Wait()
 		scripts[line.Script]++
 		want, have := answer(t, line.Reply), answer(t, reply)
-		words[want.Word]++
+		words[want.Word.String()]++
 		if want != have {
 			t.Errorf("%d. at %d, %s %q:\n the scripts answer %q\nthe model answers %q", i, line.At, line.Script, line.Args, reply, line.Reply)
 		}
 		wantPushes, havePushes := pushes(t, line.Heard), pushes(t, got)
 		for _, p := range wantPushes {
-			words["push "+p.Word]++
+			words["push "+p.Word.String()]++
 		}
 		if !slices.Equal(wantPushes, havePushes) {
 			t.Errorf("%d. at %d, %s %q:\n the scripts publish %v\nthe model publishes %v", i, line.At, line.Script, line.Args, got, line.Heard)

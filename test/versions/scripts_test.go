@@ -217,7 +217,7 @@ func wordOf(reply []string, err error) string {
 	if a, err := wire.DecodeAnswer(reply); errors.Is(err, wire.ErrVersion) {
 		return refused
 	} else if err == nil {
-		return a.Word
+		return a.Word.String()
 	}
 	return reply[0]
 }
