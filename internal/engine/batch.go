@@ -44,18 +44,6 @@ const (
 	singleFor    = time.Minute // without lock_batch after the server refused it: a right may be missing, or its memory full
 )
 
-// canBatch reports whether lock_batch can do a request: as far as is known, no other client wants
-// the name.
-func (b *batcher) canBatch(r *machine.Request) bool {
-	switch {
-	case b.contended[r.Name.Text] || r.MayBeContended():
-		return false
-	case r.Call.Script == script.Lock:
-		return len(r.Call.Args) == 1 || r.Call.Args[2] == "0" // its place in the queue; 0: none
-	}
-	return r.Call.Script == script.Unlock && len(r.Call.Args) == 1
-}
-
 // splitBatch separates the requests for lock_batch from the rest. Requests for one name keep
 // their order: if one is in the rest, all are.
 func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, rest []*machine.Request) {
@@ -64,7 +52,7 @@ func (b *batcher) splitBatch(all []*machine.Request, now clock.Instant) (batch, 
 	}
 	single := map[*machine.Name]bool{}
 	for _, r := range all {
-		if !b.canBatch(r) {
+		if !r.Batchable() || b.contended[r.Name.Text] {
 			single[r.Name] = true
 		}
 	}
@@ -109,7 +97,7 @@ func batchCall(batch []*machine.Request) driver.Call {
 		if r.Call.Script == script.Lock {
 			ttl = wire.Itoa(r.Name.Kind.TTL.Milliseconds())
 		}
-		call.Keys, call.Args = append(call.Keys, r.Call.Keys[:2]...), append(call.Args, r.Call.Args[0], ttl)
+		call.Keys, call.Args = append(call.Keys, r.Call.Keys[:2]...), append(call.Args, r.ID(), ttl)
 	}
 	for _, r := range batch {
 		call.Keys = append(call.Keys, r.Call.Keys[2])

@@ -53,7 +53,7 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 // Send asks the ballot, which answers each lock in time. So a lock gets an Attempt of 1 h: the
 // Client must not give it up first.
 func (q *quorum) Send(r *machine.Request) {
-	a := &ballot.Request{ID: r.Call.Args[0], Place: q.placeOf(r.Name), Sent: r.Sent, Attempt: r.Attempt, For: r}
+	a := &ballot.Request{ID: r.ID(), Place: q.placeOf(r.Name), Sent: r.Sent, Attempt: r.Attempt, For: r}
 	r.Unsent = false
 	switch r.Call.Script {
 	case script.Lock:

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -34,12 +33,14 @@ func (n *Name) ask(now clock.Instant) {
 // subscription is confirmed: a waiter without a listener counts as dead.
 func (n *Name) sendLock(now clock.Instant) {
 	t := n.tenure
+	r := &Request{Tenure: t, locks: t.ID, OnAnswer: (*Request).lockAnswered}
 	s, args := script.Lock, append([]string{t.ID}, n.Kind.lockArgs...)
 	if first := n.Kind.First; first != nil {
 		s, args = first.Script, append(args, first.Args...)
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
-		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // arrival: an id that was taken out of the queue gets its old place
+		r.arrival = t.arrival // an id that was taken out of the queue gets its old place
+		args = append(args, "wait", wire.Itoa(r.arrival), n.shard)
 	} else if n.shard != "" || n.Kind.lockArgs != nil {
 		args = append(args, "try", "0", n.shard)
 	}
@@ -48,7 +49,8 @@ func (n *Name) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	t.asking = n.send(n.callFor(s, args), t, now, (*Request).lockAnswered)
+	r.Call = n.callFor(s, args)
+	t.asking = n.send(r, now)
 }
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
@@ -108,7 +110,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	case wire.TooMany:
 		n.refused(SizeError(n.Text, n.Kind.weight, a.Capacity))
 	default:
-		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.Sent, now)
+		n.failed(r.unexpected(a), r.Sent, now)
 	}
 	n.step(now)
 }
@@ -461,7 +463,8 @@ func (n *Name) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.send(n.callFor(script.Repair, []string{a.Holder, wire.Itoa(n.client.TTL.Milliseconds())}), nil, now, (*Request).repairAnswered)
+	args := []string{a.Holder, wire.Itoa(n.client.TTL.Milliseconds())}
+	n.send(&Request{Call: n.callFor(script.Repair, args), OnAnswer: (*Request).repairAnswered}, now)
 }
 
 func (r *Request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -148,7 +149,11 @@ type Request struct {
 	Call       driver.Call
 	Name       *Name
 	Tenure     *Tenure          // the owner of the id; nil for a cleanup and a repair
+	locks      string           // the id that it may put into the lock key or the queue, its own or a successor's; else ""
+	arrival    int64            // of a lock that waits: the id's place in the queue; 0: it had none
 	renewal    lifetime.Renewal // what a renewal asks for
+	tokens     int64            // of a renewal: how many it reserves
+	fence      bool             // of a renewal: it prolongs the fence key, too
 	Part       *ballot.Call     // of a quorum: the call to one node; else nil
 	Sent       clock.Instant    // read before it was sent: a ttl in the answer counts from here
 	Attempt    time.Duration
@@ -167,8 +172,8 @@ type Request struct {
 // LateCleanups how to undo a lock.
 func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	if c.Closed {
-		if id := r.lockedID(); id != "" && c.exportedIDs.Of(id) == nil { // it may have run after its cancel
-			c.LateCleanups = append(c.LateCleanups, r.Name.endCall(script.Cancel, id, "", c.coolUntil(id), now))
+		if r.locks != "" && c.exportedIDs.Of(r.locks) == nil { // it may have run after its cancel
+			c.LateCleanups = append(c.LateCleanups, r.Name.endCall(script.Cancel, r.locks, "", c.coolUntil(r.locks), now))
 		}
 		return
 	}
@@ -204,45 +209,36 @@ func (r *Request) Explained(err error) error {
 	return err
 }
 
-// lockedID returns the id that a request may have put into the lock key or the queue, or "".
-func (r *Request) lockedID() string {
-	switch r.Call.Script {
-	case script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock:
-		return r.Call.Args[0]
-	case script.Unlock:
-		if len(r.Call.Args) > 2 {
-			return r.Call.Args[2]
-		}
-	case script.Cooldown:
-		return r.Call.Args[4]
-	}
-	return ""
-}
+// ID returns the id that a request is about: the first argument of each script that takes one.
+func (r *Request) ID() string { return r.Call.Args[0] }
 
-// MayBeContended reports whether another client may want the name. Such a request is not sent in a
-// batch.
-func (r *Request) MayBeContended() bool {
+// Batchable reports whether lock_batch can do a request: a lock that has no place in the queue, or an
+// unlock without a successor, and as far as is known no other client wants the name.
+func (r *Request) Batchable() bool {
 	n, t := r.Name, r.Tenure
-	return n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0 // recalled: another client waits
+	switch {
+	case n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0: // recalled: another client waits
+		return false
+	case r.Call.Script == script.Lock:
+		return r.arrival == 0
+	}
+	return r.Call.Script == script.Unlock && r.locks == ""
 }
 
 // BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
 func (n *Name) BatchRefused() { n.notBatched = true }
 
-// send makes a request, which the host sends when the mutex is released. now was
-// read before that, so a ttl in the answer may count from now.
-func (n *Name) send(call driver.Call, t *Tenure, now clock.Instant, answered func(*Request, wire.Answer, error, clock.Instant)) *Request {
-	r := &Request{
-		Call:     call,
-		Name:     n,
-		Tenure:   t,
-		Sent:     now,
-		Attempt:  n.client.Attempt(),
-		Waits:    n.waiters.anyBlocking(),
-		OnAnswer: answered,
-	}
+// send completes a request, which the host sends when the mutex is released. now was read before
+// that, so a ttl in the answer may count from now.
+func (n *Name) send(r *Request, now clock.Instant) *Request {
+	r.Name, r.Sent, r.Attempt, r.Waits = n, now, n.client.Attempt(), n.waiters.anyBlocking()
 	n.client.Host.Send(r)
 	return r
+}
+
+// unexpected is the error of an answer that no handler of its request knows.
+func (r *Request) unexpected(a wire.Answer) error {
+	return fmt.Errorf("%s was answered %q", r.Call.Script.Name, a.Word)
 }
 
 // These are the errors and events of a Client. publish.go in package holdfast converts them to the

@@ -284,7 +284,7 @@ func (n *Name) lockID(t *Tenure) string {
 // outdated reports whether a request had a former id: it may have run after Redis replaced that id.
 // Then the answer to a renewal proves nothing, and a lock may have left state behind.
 func (r *Request) outdated() bool {
-	return r.Call.Args[0] != r.Tenure.ID
+	return r.ID() != r.Tenure.ID
 }
 
 // outdatedLock undoes what a lock of a former id may have left.

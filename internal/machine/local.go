@@ -214,7 +214,7 @@ func (g *Group) ask(now clock.Instant) {
 			continue
 		}
 		r := &Request{
-			Call: n.callFor(script.Lock, []string{t.ID}), Name: n, Tenure: t,
+			Call: n.callFor(script.Lock, []string{t.ID}), Name: n, Tenure: t, locks: t.ID,
 			Sent: now, Attempt: g.client.Attempt(), OnAnswer: (*Request).lockAnswered,
 		}
 		if t.firstSent == 0 {

@@ -14,9 +14,9 @@ func behind(holder string, pttl time.Duration) wire.Answer {
 	return a
 }
 
-// contended says whether a request may not wait for others.
-func contended(which string) input {
-	return func(y *play) { y.say("contended: %v", y.request(which).MayBeContended()) }
+// batchable says whether a request may be sent in a batch.
+func batchable(which string) input {
+	return func(y *play) { y.say("batchable: %v", y.request(which).Batchable()) }
 }
 
 // placed is the answer that queues at that position.
@@ -62,15 +62,31 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 			{enter("b"), ""},
 			{release("a"), "a ends: released; unlock #1 #2"},
 		}},
-		{name: "behind a recall no request waits for others", given: aHoldsSubscribed, beats: []beat{
+		{name: "behind a recall no request is in a batch", given: aHoldsSubscribed, beats: []beat{
+			{batchable("lock"), "batchable: true"},
 			{both(pushed(wire.PushRecall, "#1"), release("a")), "a ends: released; unlock #1"},
-			{contended("unlock"), "contended: true"},
+			{batchable("unlock"), "batchable: false"},
 		}},
 		{name: "nor one that a batch refused", beats: []beat{
 			{enter("a"), "lock #1"},
-			{contended("lock"), "contended: false"},
+			{batchable("lock"), "batchable: true"},
 			{func(y *play) { y.local.BatchRefused() }, ""},
-			{contended("lock"), "contended: true"},
+			{batchable("lock"), "batchable: false"},
+		}},
+		{name: "nor a lock with a place in the queue", given: aWaits, beats: []beat{
+			{pushed(wire.PushMissed, "#1"), "lock #1 wait 70"},
+			{func(y *play) { y.local.seen = lastSeen{} }, ""},
+			{batchable("lock"), "batchable: false"},
+		}},
+		{name: "nor an unlock with a successor", given: aHoldsSubscribed, beats: []beat{
+			{both(pushed(wire.PushRecall, "#1"), enter("b")), ""},
+			{release("a"), "a ends: released; unlock #1 #2"},
+			{func(y *play) { y.request("unlock").Tenure.servesUpTo = 0 }, ""},
+			{batchable("unlock"), "batchable: false"},
+		}},
+		{name: "a renewal is never in one", given: aHolds, beats: []beat{
+			{pushed(wire.PushRevoked, "#1"), "renew #1"},
+			{batchable("renew"), "batchable: false"},
 		}},
 		{name: "the head asks at the time that the push says", given: aWaits, beats: []beat{
 			{pushed(wire.PushHead, "#1"), ""},

@@ -78,6 +78,11 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	t.unlocking = nil
 	successor := t.successor
+	switch a.Word {
+	case wire.Released, wire.NotHeld, wire.Dropped, wire.Again, wire.Granted, wire.Queued:
+	default:
+		err = cmp.Or(err, r.unexpected(a))
+	}
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
@@ -169,7 +174,8 @@ func (n *Name) sendUnlock(now clock.Instant) {
 		id = t.successor.ID
 	}
 	t.unlocks++
-	t.unlocking = n.send(n.endCall(script.Unlock, t.ID, id, t.CoolUntil, now), t, now, (*Request).unlockAnswered)
+	call := n.endCall(script.Unlock, t.ID, id, t.CoolUntil, now)
+	t.unlocking = n.send(&Request{Call: call, Tenure: t, locks: id, OnAnswer: (*Request).unlockAnswered}, now)
 	n.askAt = 0
 }
 
@@ -225,8 +231,7 @@ func (c *cleanup) send(now clock.Instant) {
 	}
 	c.client.Schedule.Stop(&c.timer)
 	c.updateCooldown(now)
-	c.asking = c.name.send(c.call, nil, now, c.handleAnswer)
-	c.asking.NoFallback = c.lockKeyOnly
+	c.asking = c.name.send(&Request{Call: c.call, NoFallback: c.lockKeyOnly, OnAnswer: c.handleAnswer}, now)
 }
 
 // updateCooldown computes again how long the cool-down lasts.

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,11 +43,11 @@ func (r *Request) MarkSent(now clock.Instant) bool {
 // sendRenewal sends a renewal that reserves at least that number of tokens. If extends is not 0, it is
 // the new ttl. One that is unsent waits for a pipeline, see MarkSent.
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends time.Duration, unsent bool) *Request {
-	args, minTTL := n.renewArgs(t, now, tokens, extends)
 	r := &Request{
-		Call: n.callFor(script.Renew, args), renewal: lifetime.Renewal{MinTTL: minTTL, Extend: extends}, Unsent: unsent,
+		renewal: lifetime.Renewal{Extend: extends}, Unsent: unsent,
 		Name: n, Tenure: t, Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).renewAnswered,
 	}
+	r.Call = n.callFor(script.Renew, r.renewArgs(tokens))
 	t.noteRenewal(r, now)
 	n.client.Host.Send(r)
 	return r
@@ -58,34 +57,34 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 // yet, but its ttl counts already, because its arguments are made.
 func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 	t.Sent(r.renewal, now)
-	if args := r.Call.Args; !r.Unsent && len(args) > 1 && args[1] != "0" {
+	if !r.Unsent && r.tokens > 0 {
 		r.reserving = true
 		t.reservations++
 	}
 }
 
-// renewArgs returns the arguments of a renewal that reserves at least that number of tokens, and
-// the minTTL among them.
-func (n *Name) renewArgs(t *Tenure, now clock.Instant, tokens int64, extends time.Duration) (args []string, minTTL time.Duration) {
-	args = []string{t.ID}
+// renewArgs decides what a renewal asks for, at least that number of tokens, and returns its arguments.
+func (r *Request) renewArgs(tokens int64) []string {
+	n, t := r.Name, r.Tenure
+	args := []string{t.ID}
+	if r.fence = true; n.Kind.isShrunk() {
+		return n.Kind.withFormerIDs(append(args, "0"), n.shard)
+	}
+	if r.tokens = max(t.tokens.Wanted(), tokens); n.Kind.oneTurn && t.turns > 0 {
+		r.tokens = 0
+	}
 	var next lifetime.Limits
 	if w := n.waiters.first; n.turn == nil && w != nil {
 		next = w.Limits
 	}
-	wanted, minTTL := max(t.tokens.Wanted(), tokens), max(t.RequiredTTL(next, now), extends)
-	if n.Kind.oneTurn && t.turns > 0 {
-		wanted = 0
+	r.renewal.MinTTL = max(t.RequiredTTL(next, r.Sent), r.renewal.Extend)
+	if r.fence = r.tokens > 0 || r.renewal.MinTTL > 0 || r.Sent >= t.fenceRenewedAt.Add(fenceEvery); r.fence {
+		args = append(args, wire.Itoa(r.tokens))
 	}
-	if n.Kind.isShrunk() {
-		return n.Kind.withFormerIDs(append(args, "0"), n.shard), 0
+	if r.renewal.MinTTL > 0 {
+		args = append(args, wire.Millis(r.renewal.MinTTL))
 	}
-	if wanted > 0 || minTTL > 0 || now >= t.fenceRenewedAt.Add(fenceEvery) {
-		args = append(args, wire.Itoa(wanted))
-	}
-	if minTTL > 0 {
-		args = append(args, wire.Millis(minTTL))
-	}
-	return args, minTTL
+	return args
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
@@ -140,7 +139,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	case err == nil && n.endedInRedis(t, a, now):
 	default:
 		if err == nil {
-			err = fmt.Errorf("renew was answered %q", a.Word)
+			err = r.unexpected(a)
 		}
 		n.renewFailed(t, err, now)
 		if !t.acknowledged {
@@ -156,7 +155,7 @@ func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
 	t.tokens.Add(a.Base, a.Size)
 	n.idReplaced()
-	if len(r.Call.Args) > 1 {
+	if r.fence {
 		t.fenceRenewedAt = r.Sent
 	}
 	if n.sub.confirmedBefore(r.Sent) {
@@ -409,7 +408,7 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 			}
 		case err == nil && n.endedInRedis(t, a, now):
 		case err == nil:
-			err = fmt.Errorf("held was answered %q", a.Word)
+			err = r.unexpected(a)
 		}
 		if renews && err != nil && t.phase == holding {
 			t.Failed(now, n.client.Jitter)

@@ -11,7 +11,7 @@ var _ = table([]mutation{
 	{what: "Extend: the answer moves the deadline", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		in: "internal/lifetime Lifetime.Renewed", edits: []string{"l.Prolong(sent, cmp.Or(r.Extend, l.Terms.TTL), jitter)", "_ = cmp.Or(r.Extend, 0)"}},
 	{what: "Extend: it sends a request", pkg: "./internal/machine", name: "TestRuleNoRenew",
-		in: "internal/machine Name.renewArgs", edits: []string{"max(t.RequiredTTL(next, now), extends)", "t.RequiredTTL(next, now)"}},
+		in: "internal/machine Request.renewArgs", edits: []string{"max(t.RequiredTTL(next, r.Sent), r.renewal.Extend)", "t.RequiredTTL(next, r.Sent)"}},
 	{what: "Extend: a late renewal does not shorten it", pkg: "./internal/machine", name: "TestRuleNoRenew",
 		in: "internal/lifetime Lifetime.RequiredTTL", edits: []string{"l.Terms.NoRenew", "false"}},
 	{what: "NoRenew: EnsureHeld does not prolong the lease", name: "TestNoRenewAsks",

@@ -43,7 +43,7 @@ var _ = table([]mutation{
 	{what: "shrink: a fall-back names the former ids", name: "TestDowngradeOnTheMove",
 		in: "internal/call idsOf", edits: []string{"min(former, len(call.Args))", "len(call.Args)"}},
 	{what: "shrink: each renewal names the former ids", pkg: "./internal/machine", name: "TestSharedKinds",
-		in: "internal/machine Name.renewArgs", edits: []string{"n.Kind.isShrunk()", "false"}},
+		in: "internal/machine Request.renewArgs", edits: []string{"n.Kind.isShrunk()", "false"}},
 	{what: "shrink: later renewals name the former ids, too", pkg: "./internal/machine", name: "TestSharedKinds",
 		in: "internal/machine Name.idReplaced", edits: []string{"n.client.Host.Done(n.Kind)", "n.client.Host.Done(n.Kind); n.Kind.shrunk.formerIDs = nil"}},
 	{what: "shrink: each release names the former ids", pkg: "./internal/machine", name: "TestSharedKinds",
