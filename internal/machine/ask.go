@@ -39,8 +39,8 @@ func (n *Name) sendLock(now clock.Instant) {
 		s, args = first.Script, append(args, first.Args...)
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
-		r.arrival = t.arrival // an id that was taken out of the queue gets its old place
-		args = append(args, "wait", wire.Itoa(r.arrival), n.shard)
+		r.hasPlace = t.arrival > 0
+		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // arrival: an id that was taken out of the queue gets its old place
 	} else if n.shard != "" || n.Kind.lockArgs != nil {
 		args = append(args, "try", "0", n.shard)
 	}

@@ -150,15 +150,15 @@ type Request struct {
 	Name       *Name
 	Tenure     *Tenure          // the owner of the id; nil for a cleanup and a repair
 	locks      string           // the id that it may put into the lock key or the queue, its own or a successor's; else ""
-	arrival    int64            // of a lock that waits: the id's place in the queue; 0: it had none
 	renewal    lifetime.Renewal // what a renewal asks for
-	tokens     int64            // of a renewal: how many it reserves
-	fence      bool             // of a renewal: it prolongs the fence key, too
 	Part       *ballot.Call     // of a quorum: the call to one node; else nil
 	Sent       clock.Instant    // read before it was sent: a ttl in the answer counts from here
 	Attempt    time.Duration
 	Waits      bool          // there was a blocking local waiter when it was made
-	Unsent     bool          // a renewal that waits for a pipeline, see SetOut
+	hasPlace   bool          // of a lock: it asks for the place that its id had in the queue
+	reserves   bool          // of a renewal: it reserves tokens
+	fence      bool          // of a renewal: it prolongs the fence key, too
+	Unsent     bool          // a renewal that waits for a pipeline, see MarkSent
 	reserving  bool          // it counts in Tenure.reservations
 	NoFallback bool          // it needs all keys: no fall-back to the lock key only
 	HeldUntil  clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
@@ -220,7 +220,7 @@ func (r *Request) Batchable() bool {
 	case n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0: // recalled: another client waits
 		return false
 	case r.Call.Script == script.Lock:
-		return r.arrival == 0
+		return !r.hasPlace
 	}
 	return r.Call.Script == script.Unlock && r.locks == ""
 }

@@ -35,7 +35,7 @@ func TestEachAnswerHasAHandler(t *testing.T) {
 	for _, test := range []struct {
 		request string
 		scripts []*driver.Script
-		more    wire.Word // no script answers it, or none of these
+		more    wire.Word // wire.ShareOf answers it
 		noRenew bool
 		inputs  []input
 	}{

@@ -57,7 +57,7 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 // yet, but its ttl counts already, because its arguments are made.
 func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 	t.Sent(r.renewal, now)
-	if !r.Unsent && r.tokens > 0 {
+	if !r.Unsent && r.reserves {
 		r.reserving = true
 		t.reservations++
 	}
@@ -70,16 +70,16 @@ func (r *Request) renewArgs(tokens int64) []string {
 	if r.fence = true; n.Kind.isShrunk() {
 		return n.Kind.withFormerIDs(append(args, "0"), n.shard)
 	}
-	if r.tokens = max(t.tokens.Wanted(), tokens); n.Kind.oneTurn && t.turns > 0 {
-		r.tokens = 0
+	if tokens = max(t.tokens.Wanted(), tokens); n.Kind.oneTurn && t.turns > 0 {
+		tokens = 0
 	}
 	var next lifetime.Limits
 	if w := n.waiters.first; n.turn == nil && w != nil {
 		next = w.Limits
 	}
-	r.renewal.MinTTL = max(t.RequiredTTL(next, r.Sent), r.renewal.Extend)
-	if r.fence = r.tokens > 0 || r.renewal.MinTTL > 0 || r.Sent >= t.fenceRenewedAt.Add(fenceEvery); r.fence {
-		args = append(args, wire.Itoa(r.tokens))
+	r.reserves, r.renewal.MinTTL = tokens > 0, max(t.RequiredTTL(next, r.Sent), r.renewal.Extend)
+	if r.fence = r.reserves || r.renewal.MinTTL > 0 || r.Sent >= t.fenceRenewedAt.Add(fenceEvery); r.fence {
+		args = append(args, wire.Itoa(tokens))
 	}
 	if r.renewal.MinTTL > 0 {
 		args = append(args, wire.Millis(r.renewal.MinTTL))

@@ -73,7 +73,7 @@ var _ = table([]mutation{
 	{what: "batch: a recalled name is not in a batch", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		in: "internal/machine Request.Batchable", edits: []string{"t.servesUpTo > 0", "false"}},
 	{what: "batch: a lock with a place in the queue is not in a batch", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
-		in: "internal/machine Request.Batchable", edits: []string{"r.arrival == 0", "true"}},
+		in: "internal/machine Request.Batchable", edits: []string{"!r.hasPlace", "true"}},
 	{what: "batch: an unlock with a successor is not in a batch", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		in: "internal/machine Request.Batchable", edits: []string{`r.locks == ""`, "true"}},
 	{what: "batch: only a lock or an unlock is in a batch", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
