@@ -36,7 +36,7 @@ export GORACE ?= atexit_sleep_ms=0
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations lint prose vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo help
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutations reading lint prose vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo help
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -90,6 +90,9 @@ model: ## all states of the client, and of the clients of a quorum, within the l
 mutations: ## that the tests can fail: one check of the code is removed at a time; MUTATIONS=-fit only looks for the rows' places
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
 	go test -count 1 -timeout 3h -v -run '^TestMutations$$' ./test/mutation -args $(or $(MUTATIONS),-part 0/1)
+
+reading: ## the lists of functions in docs/reading.md, from the coverage of each operation
+	go test -count 1 -v -run '^TestWayOfALock$$' ./test/guide -args -write
 
 prose: ## what it would change in pages and comments; it never fails
 	-@scripts/need gcc && git ls-files '*.md' '*.go' '*.lua' '*.txt' ':!*_test.go' ':!test' ':!*/testdata/*' ':!docs/benchmarks*' | \
