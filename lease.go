@@ -177,7 +177,9 @@ func (l *Lease) release(waive bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.released.Swap(true) {
-		l.result = publicError(l.client.engine.Release(l.turn, waive))
+		if err := l.client.engine.Release(l.turn, waive); err != nil {
+			l.result = publicError(err)
+		}
 	}
 	return l.result
 }

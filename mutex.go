@@ -203,8 +203,11 @@ func joined(err, another error) error {
 // validate panics if a field is out of range. It returns an error if a quorum does not
 // support a field.
 func (m *Mutex) validate() error {
-	ttl := cmp.Or(m.TTL, m.client.engine.TTL)
-	validateTTL("Mutex.TTL", ttl)
+	ttl := m.client.engine.TTL
+	if m.TTL != 0 {
+		ttl = m.TTL
+		validateTTL("Mutex.TTL", ttl)
+	}
 	switch {
 	case m.Grace < 0 || m.Grace > ttl:
 		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", m.name, m.Grace, ttl))

@@ -84,6 +84,7 @@ type Engine struct {
 	bounds      call.Bounds
 	outbox      []sending          // requests to send
 	batchers    []*batcher         // requests that wait to be sent together: one for the master, or one for each node of a quorum
+	delayed     int                // requests in the batchers
 	renewals    []*machine.Request // renewals to send in pipelines, in this order
 	pipelines   int                // pipelines of renewals under way
 	afterUnlock []func()           // functions to run after unlock
@@ -116,6 +117,7 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 		lent.Random = rand.Uint64 // ChaCha8, seeded by the system: the ids cannot be guessed
 	}
 	s.Events, s.Queue, s.Sharded = s.Note != nil, queue, carrier != nil && carrier.Sharded()
+	s.ShowsDetails = s.Details != nil
 	s.SendsOnce = func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() }
 	s.Wall = func() int64 { return time.Now().UnixMicro() }
 	e := &Engine{
@@ -226,7 +228,9 @@ func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.I
 // unlockAndSend starts to send the stored requests, releases the mutex, and returns the functions
 // of afterUnlock. The caller runs them.
 func (e *Engine) unlockAndSend() (after []func()) {
-	e.sendDelayed(delayFrom)
+	if e.delayed > 0 {
+		e.sendDelayed(delayFrom)
+	}
 	e.inflight += len(e.outbox)
 	for i, s := range e.outbox { // handing them to workers does no I/O; the slice is reused
 		e.outbox[i] = sending{}
@@ -241,7 +245,9 @@ func (e *Engine) unlockAndSend() (after []func()) {
 	}
 	e.outbox = e.outbox[:0]
 	after, e.afterUnlock = e.afterUnlock, nil
-	e.sendRenewals()
+	if len(e.renewals) > 0 {
+		e.sendRenewals()
+	}
 	e.mu.Unlock()
 	return after
 }

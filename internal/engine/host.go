@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/machine"
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -22,7 +21,7 @@ func (h host) Send(r *machine.Request) {
 		return
 	}
 	var ctx context.Context
-	if r.Part == nil && !machine.Renews(r.Call.Script) && r.Call.Script != script.Held && r.Call.Script != script.SharedHeld {
+	if r.SharesLimit {
 		ctx = h.bounds.Attempt(h.ctx, r.Sent, r.Attempt)
 	}
 	if n := len(r.Parts); n > 0 {
@@ -92,10 +91,10 @@ func (h host) Ended(u *machine.Turn) {
 	}
 }
 
-// ShowDetails writes the process details, at most once every details.Every, and again while a
+// ShowDetails writes the process details, if Settings.ShowsDetails is set, at most once every details.Every, and again while a
 // name is in use. The Client calls it at each turn and each place in a queue.
 func (h host) ShowDetails() {
-	if h.details == nil || h.detailsWritten || h.client.Closed {
+	if h.detailsWritten || h.client.Closed {
 		return
 	}
 	h.detailsWritten = true

@@ -31,7 +31,7 @@ type sending struct {
 
 func (e *Engine) perform(s sending) {
 	r := s.Request
-	if e.acknowledges(r) { // its WAIT needs a pipeline
+	if r.Replicas > 0 { // its WAIT needs a pipeline
 		e.performAll([]*machine.Request{r}, new(int))
 		return
 	}
@@ -46,7 +46,11 @@ func (e *Engine) perform(s sending) {
 	if b := e.servers.batcher(r); b != nil {
 		b.underWay--
 	}
-	e.handOut(r, driver.Result{Reply: reply, Err: err})
+	if len(r.Parts) > 0 {
+		e.handOut(r, driver.Result{Reply: reply, Err: err})
+	} else {
+		e.handleAnswer(r, reply, err)
+	}
 	e.unlock()
 }
 
@@ -69,11 +73,6 @@ func (e *Engine) worker(s sending) {
 	}
 }
 
-// acknowledges reports whether replicas must acknowledge a request. Only renewals need that.
-func (e *Engine) acknowledges(r *machine.Request) bool {
-	return e.WaitReplicas > 0 && machine.Renews(r.Call.Script)
-}
-
 // performAll sends requests in one pipeline and handles their answers. It then lowers underWay,
 // the number of pipelines under way, by 1.
 func (e *Engine) performAll(requests []*machine.Request, underWay *int) {
@@ -81,7 +80,7 @@ func (e *Engine) performAll(requests []*machine.Request, underWay *int) {
 	e.mu.Lock()
 	*underWay--
 	for i, r := range requests {
-		e.handOut(r, results[i])
+		e.handleAnswer(r, results[i].Reply, results[i].Err)
 	}
 	e.unlock()
 }
@@ -98,13 +97,8 @@ func (e *Engine) evalAll(requests []*machine.Request) []driver.Result {
 	return e.servers.evalAll(ctx, requests, calls)
 }
 
-// handOut handles the answer of a request. If the request carries others, each gets its share of
-// the answer.
+// handOut handles the answer of a request that carries others: each gets its share.
 func (e *Engine) handOut(r *machine.Request, all driver.Result) {
-	if len(r.Parts) == 0 {
-		e.handleAnswer(r, all.Reply, all.Err)
-		return
-	}
 	for i, carried := range r.Parts {
 		share, wrong := wire.ShareOf(all.Reply, i, len(r.Parts))
 		e.handleAnswer(carried, share, cmp.Or(all.Err, wrong))
@@ -156,6 +150,7 @@ func (e *Engine) delay(r *machine.Request) bool {
 		b.underWay++
 		return false
 	}
+	e.delayed++
 	if b.requests = append(b.requests, r); len(b.requests) == 1 {
 		now := e.clock.Now()
 		e.client.Schedule.Set(&b.timer, now.Add(longestDelay), now)
@@ -181,6 +176,7 @@ func (e *Engine) sendBatches(b *batcher, underWay int) {
 	for len(b.requests) > 0 && b.underWay < underWay {
 		n := min(maxTogether, len(b.requests))
 		all := b.requests[:n:n]
+		e.delayed -= n
 		if b.requests = b.requests[n:]; len(b.requests) == 0 {
 			b.requests = nil
 			e.client.Schedule.Stop(&b.timer)
@@ -205,6 +201,7 @@ func (e *Engine) dropDelayed() {
 			e.servers.dropped(r)
 		}
 		e.inflight -= len(b.requests)
+		e.delayed -= len(b.requests)
 		b.requests = nil
 		e.client.Schedule.Stop(&b.timer)
 	}
@@ -219,8 +216,9 @@ func (e *Engine) performBatch(b *batcher, batch, rest []*machine.Request) {
 	e.mu.Lock()
 	b.underWay--
 	b.noteRefused(batch, &results[0], e.clock.Now())
-	for i, r := range requests {
-		e.handOut(r, results[i])
+	e.handOut(carrier, results[0])
+	for i, r := range rest {
+		e.handleAnswer(r, results[i+1].Reply, results[i+1].Err)
 	}
 	e.unlock()
 }

@@ -43,7 +43,7 @@ type master struct{ e *Engine }
 // Renewals have their own pipelines, see sendRenewals. A request with Parts is several requests
 // already.
 func (m master) batcher(r *machine.Request) *batcher {
-	if m.e.Sharded || machine.Renews(r.Call.Script) || len(r.Parts) > 0 {
+	if m.e.Sharded || r.Renews || len(r.Parts) > 0 {
 		return nil
 	}
 	return m.e.batchers[0]
@@ -58,7 +58,7 @@ func (m master) eval(ctx context.Context, r *machine.Request) ([]string, error) 
 
 // evalAll sends WAIT at the end of renewals that replicas must acknowledge.
 func (m master) evalAll(ctx context.Context, requests []*machine.Request, calls []driver.Call) []driver.Result {
-	if !m.e.acknowledges(requests[0]) {
+	if requests[0].Replicas == 0 {
 		return call.EvalAll(ctx, m.e.store, calls)
 	}
 	results := make([]driver.Result, len(requests))
@@ -71,7 +71,7 @@ func (m master) evalAll(ctx context.Context, requests []*machine.Request, calls 
 
 func (m master) answered(r *machine.Request, a wire.Answer, err error) {
 	now := m.e.clock.Now()
-	if machine.Renews(r.Call.Script) || a.Word == wire.NotHeld {
+	if r.Renews || a.Word == wire.NotHeld {
 		now = m.e.clock.Exact() // Err reads the exact clock, too: a lease that it reported as lost is not prolonged
 	}
 	m.e.client.HandleAnswer(r, a, err, now)

@@ -179,7 +179,9 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
 	n.rejectTries(now)
-	n.client.Host.ShowDetails()
+	if n.client.ShowsDetails {
+		n.client.Host.ShowDetails()
+	}
 	notListening := !a.Listening || moved
 	if notListening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)

@@ -64,7 +64,7 @@ type Host interface {
 	Warn(message string, about ...any)      // logs a message and pairs of key and value
 	Listen(s *Subscriber, resubscribe bool) // subscribes to s.Channel; resubscribe: replaces an open subscription
 	Unlisten(s *Subscriber)                 // closes the subscription
-	ShowDetails()                           // stores the process details, if the options ask for them
+	ShowDetails()                           // stores the process details, see Settings.ShowsDetails
 }
 
 // Settings are the options that decisions depend on.
@@ -76,6 +76,7 @@ type Settings struct {
 	WaitReplicas  int
 	RepairOrphans time.Duration
 	Events        bool         // Options.OnEvent is set
+	ShowsDetails  bool         // Options.Details is set
 	Queue         bool         // the server keeps a queue and pushes; else waiters poll
 	Sharded       bool         // a Cluster: each name has a subscription of its own
 	SendsOnce     func() bool  // reports whether the store never repeats a call; known once the store is open
@@ -146,24 +147,27 @@ func (c *Client) Jitter(d time.Duration) time.Duration {
 // Request is one script call. Its answer may come after seconds, twice or never. The request
 // stores only what was asked: what an answer means depends on the state when it comes.
 type Request struct {
-	Call       driver.Call
-	Name       *Name
-	Tenure     *Tenure          // the owner of the id; nil for a cleanup and a repair
-	locks      string           // the id that it may put into the lock key or the queue, its own or a successor's; else ""
-	renewal    lifetime.Renewal // what a renewal asks for
-	Part       *ballot.Call     // of a quorum: the call to one node; else nil
-	Sent       clock.Instant    // read before it was sent: a ttl in the answer counts from here
-	Attempt    time.Duration
-	Waits      bool          // there was a blocking local waiter when it was made
-	hasPlace   bool          // of a lock: it asks for the place that its id had in the queue
-	reserves   bool          // of a renewal: it reserves tokens
-	fence      bool          // of a renewal: it prolongs the fence key, too
-	Unsent     bool          // a renewal that waits for a pipeline, see MarkSent
-	reserving  bool          // it counts in Tenure.reservations
-	NoFallback bool          // it needs all keys: no fall-back to the lock key only
-	HeldUntil  clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
-	OnAnswer   func(r *Request, a wire.Answer, err error, now clock.Instant)
-	Parts      []*Request // the locks that this call carries, one for each name: see Group
+	Call        driver.Call
+	Name        *Name
+	Tenure      *Tenure          // the owner of the id; nil for a cleanup and a repair
+	locks       string           // the id that it may put into the lock key or the queue, its own or a successor's; else ""
+	renewal     lifetime.Renewal // what a renewal asks for
+	Part        *ballot.Call     // of a quorum: the call to one node; else nil
+	Sent        clock.Instant    // read before it was sent: a ttl in the answer counts from here
+	Attempt     time.Duration
+	SharesLimit bool          // its Attempt is that of the Client: requests sent at the same time share a context
+	Waits       bool          // there was a blocking local waiter when it was made
+	hasPlace    bool          // of a lock: it asks for the place that its id had in the queue
+	Renews      bool          // it is a renewal
+	Replicas    int           // how many must acknowledge a renewal
+	reserves    bool          // of a renewal: it reserves tokens
+	fence       bool          // of a renewal: it prolongs the fence key, too
+	Unsent      bool          // a renewal that waits for a pipeline, see MarkSent
+	reserving   bool          // it counts in Tenure.reservations
+	NoFallback  bool          // it needs all keys: no fall-back to the lock key only
+	HeldUntil   clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
+	OnAnswer    func(r *Request, a wire.Answer, err error, now clock.Instant)
+	Parts       []*Request // the locks that this call carries, one for each name: see Group
 
 	Acked, Connected int // replicas: of a renewal with WaitReplicas
 }
@@ -231,7 +235,7 @@ func (n *Name) BatchRefused() { n.notBatched = true }
 // send completes a request, which the host sends when the mutex is released. now was read before
 // that, so a ttl in the answer may count from now.
 func (n *Name) send(r *Request, now clock.Instant) *Request {
-	r.Name, r.Sent, r.Attempt, r.Waits = n, now, n.client.Attempt(), n.waiters.anyBlocking()
+	r.Name, r.Sent, r.Attempt, r.SharesLimit, r.Waits = n, now, n.client.Attempt(), true, n.waiters.anyBlocking()
 	n.client.Host.Send(r)
 	return r
 }

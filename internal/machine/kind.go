@@ -158,9 +158,6 @@ func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 	return call
 }
 
-// Renews reports whether a script prolongs a tenure.
-func Renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
-
 // noteSize warns, once for each size of a name, that the semaphore in Redis has another size than
 // this program asks for.
 func (n *Name) noteSize(a wire.Answer) {

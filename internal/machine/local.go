@@ -226,7 +226,7 @@ func (g *Group) ask(now clock.Instant) {
 		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.ID)
 		carried = append(carried, r)
 	}
-	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt}
+	g.Asking = &Request{Call: call, Parts: carried, Sent: now, Attempt: carried[0].Attempt, SharesLimit: true}
 	g.client.Host.Send(g.Asking)
 }
 

@@ -65,6 +65,9 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 		if err != nil {
 			return nil, &BadName{name, err.Error()}
 		}
+		if own != nil && own.Shared() {
+			own.setKeys(k)
+		}
 		n = c.newName(key, name, k, cmp.Or(own, c.defaultKind))
 		n.askAt = c.Host.NotBefore(name)
 	} else if w.Try && n.busy() {
@@ -84,9 +87,6 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 // newName makes a local name.
 func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 	n := &Name{client: c, key: key, Text: name, Kind: k, Keys: keys, sub: c.sub, listed: true}
-	if k.Shared() {
-		k.setKeys(keys)
-	}
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
 		if k.Shared() {
@@ -189,7 +189,9 @@ func (n *Name) forget(now clock.Instant) {
 	if n.listed {
 		n.listed = false
 		delete(n.client.names, n.key)
-		n.client.sharedSubs.remove(n)
+		if n.shard != "" {
+			n.client.sharedSubs.remove(n)
+		}
 	}
 }
 
@@ -320,7 +322,9 @@ func (n *Name) giveTurn(w *LocalWaiter, now clock.Instant) {
 		u.until, u.grace = t.StartTurn(w.Limits, now)
 	}
 	n.turn = u
-	n.client.Host.ShowDetails()
+	if n.client.ShowsDetails {
+		n.client.Host.ShowDetails()
+	}
 	if n.client.Events {
 		n.noteGranted(w, now)
 	}

@@ -44,7 +44,7 @@ func (r *Request) MarkSent(now clock.Instant) bool {
 // the new ttl. One that is unsent waits for a pipeline, see MarkSent.
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends time.Duration, unsent bool) *Request {
 	r := &Request{
-		renewal: lifetime.Renewal{Extend: extends}, Unsent: unsent,
+		Renews: true, renewal: lifetime.Renewal{Extend: extends}, Replicas: n.client.WaitReplicas, Unsent: unsent,
 		Name: n, Tenure: t, Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).renewAnswered,
 	}
 	r.Call = n.callFor(script.Renew, r.renewArgs(tokens))

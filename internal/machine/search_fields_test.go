@@ -33,7 +33,7 @@ var keyFields = []struct {
 	{reflect.TypeFor[Turn](), "Name Tenure since removal shares Ended", "Token until grace"},
 	{reflect.TypeFor[Request](),
 		"Call Name Tenure Sent Attempt Unsent reserving NoFallback OnAnswer",
-		"locks hasPlace renewal reserves fence Part Waits HeldUntil Parts Acked Connected"},
+		"locks hasPlace SharesLimit Renews Replicas renewal reserves fence Part Waits HeldUntil Parts Acked Connected"},
 	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter answered", "client name coolUntil removal"},
 	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "client Channel first"},
 	{reflect.TypeFor[LocalWaiter](), "Try number after", "Name since Limits Call listed prev"},

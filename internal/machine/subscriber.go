@@ -305,9 +305,6 @@ func (all *sharedSubs) of(c *Client, suffix string) *Subscriber {
 
 // remove removes a local name from its subscription when the name ends.
 func (all sharedSubs) remove(n *Name) {
-	if n.shard == "" {
-		return
-	}
 	n.sub.remove(n)
 	if n.Kind.Shared() && n.sub.first == nil {
 		delete(all, n.shard)
