@@ -112,7 +112,8 @@ func state(holder string, token int64, waiters ...string) []string {
 func shared(holding int, ids ...string) []string {
 	reply := []string{"shared", "1700000000000000", "semaphore", "5", "2", "7", fmt.Sprint(holding), "0", fmt.Sprint(len(ids))}
 	for _, one := range ids {
-		reply = append(reply, one, "9000")
+		id, _ := keyspace.ParseID(one)
+		reply = append(reply, one, "9000", fmt.Sprint(id.Weight))
 	}
 	return reply
 }

@@ -142,6 +142,7 @@ func newState(name, own string, w *wire.State) *State {
 	for _, h := range w.Holders {
 		holder := newHolder(h.ID, own)
 		holder.Foreign, holder.Cooldown, holder.Remaining = false, false, h.Remaining
+		holder.Part = holder.Part.reducedTo(h.Weight)
 		s.Holders = append(s.Holders, *holder)
 	}
 	if len(s.Holders) > 0 {
@@ -188,6 +189,18 @@ func partOf(id keyspace.ID) Part {
 		return Part{Writes: true}
 	}
 	return Part{}
+}
+
+// reducedTo returns the part of a holder that has reduced its weight, see holdfast.Lease.Keep and
+// holdfast.Lease.Downgrade.
+func (p Part) reducedTo(weight int64) Part {
+	switch {
+	case p.Permits > 0:
+		return Part{Permits: int(weight)}
+	case p.Writes && weight == 1:
+		return Part{Reads: true}
+	}
+	return p
 }
 
 // HeldBy reports whether the Client with this [holdfast.Client.ID] holds the name.

@@ -16,7 +16,7 @@ const (
 	ours    = "client.nonce.30000|me:1"
 	permits = "client.nonce.30000.s3|me:1"
 	reads   = "client.nonce.30000.r1|me:1"
-	writes  = "client.nonce.30000.w1|me:1"
+	writes  = "client.nonce.30000.w1073741824|me:1"
 )
 
 var at = time.UnixMicro(1_700_000_000_000_000)
@@ -85,7 +85,7 @@ func TestNewState(t *testing.T) {
 			own: own,
 			wire: wire.State{
 				Kind: "semaphore", Size: 5, Used: 4, Holding: 2, Token: token,
-				Holders: []wire.HolderState{{ID: permits, Remaining: time.Second}, {ID: "other.nonce.1000.s1|", Remaining: 2 * time.Second}},
+				Holders: []wire.HolderState{{ID: permits, Remaining: time.Second, Weight: 3}, {ID: "other.nonce.1000.s1|", Remaining: 2 * time.Second, Weight: 1}},
 			},
 			want: State{Kind: holdfast.KindSemaphore, Size: 5, Used: 4, Holding: 2, Token: token, Holders: []Holder{
 				*tenure(permits, func(h *Holder) { h.Remaining, h.Own, h.Part = time.Second, true, Part{Permits: 3} }),
@@ -96,10 +96,24 @@ func TestNewState(t *testing.T) {
 			}},
 		},
 		"readers and a holder that no id names": {
-			wire: wire.State{Kind: "rwmutex", Holding: 2, Holders: []wire.HolderState{{ID: reads, Remaining: time.Second}, {ID: "cooldown|x"}}},
+			wire: wire.State{Kind: "rwmutex", Holding: 2, Holders: []wire.HolderState{{ID: reads, Remaining: time.Second, Weight: 1}, {ID: "cooldown|x", Weight: 1}}},
 			want: State{Kind: holdfast.KindRWMutex, Holding: 2, Holders: []Holder{
 				*tenure(reads, func(h *Holder) { h.Remaining, h.Part = time.Second, Part{Reads: true} }),
 				{Owner: "x"},
+			}},
+		},
+		"holders that have reduced their weights": {
+			wire: wire.State{Kind: "semaphore", Size: 5, Used: 3, Holding: 2, Holders: []wire.HolderState{{ID: permits, Weight: 2}, {ID: permits, Weight: 1}}},
+			want: State{Kind: holdfast.KindSemaphore, Size: 5, Used: 3, Holding: 2, Holders: []Holder{
+				*tenure(permits, func(h *Holder) { h.Part = Part{Permits: 2} }),
+				*tenure(permits, func(h *Holder) { h.Part = Part{Permits: 1} }),
+			}},
+		},
+		"writers, one of which became a reader": {
+			wire: wire.State{Kind: "rwmutex", Holding: 2, Holders: []wire.HolderState{{ID: writes, Weight: 1}, {ID: writes, Weight: 1 << 30}}},
+			want: State{Kind: holdfast.KindRWMutex, Holding: 2, Holders: []Holder{
+				*tenure(writes, func(h *Holder) { h.Part = Part{Reads: true} }),
+				*tenure(writes, func(h *Holder) { h.Part = Part{Writes: true} }),
 			}},
 		},
 		"waiters": {

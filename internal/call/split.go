@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -63,14 +62,9 @@ func keyOnly(call driver.Call) (driver.Call, bool) {
 	case script.Held, script.SharedHeld:
 		return driver.Call{Script: call.Script, Keys: call.Keys[:1], Args: call.Args}, true
 	case script.SharedUnlock:
-		return driver.Call{Script: script.SharedUnlockKeyOnly, Keys: call.Keys[3:4], Args: idsOf(call, 2)}, true
+		return driver.Call{Script: script.SharedUnlockKeyOnly, Keys: call.Keys[3:4], Args: call.Args[:1]}, true
 	case script.SharedRenew:
-		return driver.Call{Script: script.SharedRenewKeyOnly, Keys: call.Keys[3:4], Args: idsOf(call, 3)}, true
+		return driver.Call{Script: script.SharedRenewKeyOnly, Keys: call.Keys[3:4], Args: call.Args[:1]}, true
 	}
 	return driver.Call{}, false
-}
-
-// idsOf are the id of a call and the former ones, which begin there.
-func idsOf(call driver.Call, former int) []string {
-	return slices.Concat(call.Args[:1], call.Args[min(former, len(call.Args)):])
 }

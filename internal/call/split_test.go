@@ -28,8 +28,8 @@ func TestEvalWhileASlotIsSplit(t *testing.T) {
 		{script.Renew, lock, []string{"id", "64"}, script.RenewKeyOnly, "lock", []string{"id"}},
 		{script.Renew, lock, []string{"id", "0", "9000"}, script.RenewKeyOnly, "lock", []string{"id", "9000"}},
 		{script.Held, lock, []string{"id"}, script.Held, "lock", []string{"id"}},
-		{script.SharedUnlock, shared, []string{"id", "shard", "former"}, script.SharedUnlockKeyOnly, "holders", []string{"id", "former"}},
-		{script.SharedRenew, shared, []string{"id", "0"}, script.SharedRenewKeyOnly, "holders", []string{"id"}},
+		{script.SharedUnlock, shared, []string{"id", "shard"}, script.SharedUnlockKeyOnly, "holders", []string{"id"}},
+		{script.SharedRenew, shared, []string{"id", "0", "shard", "2"}, script.SharedRenewKeyOnly, "holders", []string{"id"}},
 		{script.Lock, lock, []string{"id"}, nil, "", nil},
 	} {
 		var runs []driver.Call

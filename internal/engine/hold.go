@@ -286,7 +286,7 @@ func (e *Engine) Shrink(u *machine.Turn, letter byte, weight int64) error {
 		defer e.unlock()
 		return &OtherKind{is}
 	}
-	waits, ended := e.client.Shrink(u, letter, weight, e.clock.Exact())
+	waits, ended := e.client.Shrink(u, weight, e.clock.Exact())
 	if ended != nil || !waits {
 		defer e.unlock()
 		return reason(ended)

@@ -64,10 +64,6 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	if a.Capacity > 0 {
 		n.noteSize(a)
 	}
-	if r.outdated() {
-		n.outdatedLock(t, err, now)
-		return
-	}
 	newest := t.asking == r
 	if newest {
 		t.asking = nil

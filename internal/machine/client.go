@@ -30,7 +30,6 @@ type Client struct {
 	names          map[string]*Name     // by key: the name; for a dedicated or shared kind the name and a number
 	lastDedicated  int64                // the newest of these numbers
 	tenures        map[string]*Tenure   // by id: those that are neither ended nor exported
-	byFormerID     map[string]*Tenure   // by former id: those whose weight was reduced, see Kind.shrunk
 	givenUpIDs     memory.For[*Name]    // ids given up before they were granted
 	endedIDs       memory.For[*Name]    // ids released or lost
 	exportedIDs    memory.For[*Name]    // exported ids: this Client must not cancel them
@@ -108,7 +107,6 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
-		byFormerID:  make(map[string]*Tenure),
 		cleanups:    make(map[*cleanup]struct{}),
 		awaitedIDs:  make(map[string]*Tenure),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
@@ -165,6 +163,7 @@ type Request struct {
 	Unsent      bool          // a renewal that waits for a pipeline, see MarkSent
 	reserving   bool          // it counts in Tenure.reservations
 	NoFallback  bool          // it needs all keys: no fall-back to the lock key only
+	weight      int64         // of a renewal: the reduced weight that it stores; 0: not reduced
 	HeldUntil   clock.Instant // of a check: the deadline by Redis; 0: no answer yet; clock.Never: no expiry
 	OnAnswer    func(r *Request, a wire.Answer, err error, now clock.Instant)
 	Parts       []*Request // the locks that this call carries, one for each name: see Group

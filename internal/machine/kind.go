@@ -182,128 +182,48 @@ func SizeError(name string, n, size int64) error {
 // maxSizes bounds for how many names noteSize remembers the size that it reported.
 const maxSizes = 1024
 
-// shrunk is the state of a shared tenure whose weight was reduced. Such a tenure gets a new id, which
-// replaces the former one in Redis at the next renewal. Renewals and unlocks carry both ids, so
-// they work before and after that. See docs/shared.md.
+// shrunk is the state of a shared tenure whose weight was reduced. Each renewal stores the weight again,
+// because a failover may undo it. See docs/shared.md.
 type shrunk struct {
-	formerIDs []string // the ids before, in order
-	replacing bool     // Redis has not replaced them yet
-	lastErr   error    // how the newest try failed
+	weight   int64 // 0: not reduced
+	unstored bool  // Redis has not confirmed it yet
+	lastErr  error // how the newest try failed
 }
 
-// Shrink reduces the weight of a turn. If waits is true, Redis has not done so yet: Host.Done gets
+// Shrink reduces the weight of a turn. If waits is true, Redis has not stored it yet: Host.Done gets
 // the Kind of the turn's name when it has. e is not nil if the turn has ended.
-func (c *Client) Shrink(u *Turn, letter byte, weight int64, now clock.Instant) (waits bool, e *Ending) {
+func (c *Client) Shrink(u *Turn, weight int64, now clock.Instant) (waits bool, e *Ending) {
 	if e := u.HasEnded(now); e != nil {
 		return false, e
 	}
 	n := u.Name
 	if weight < n.Kind.weight {
-		n.replaceID(letter, weight)
+		n.Kind.weight = weight
+		n.Kind.shrunk = shrunk{weight: weight, unstored: true}
 	}
-	if n.Kind.shrunk.replacing {
-		n.askSmaller(now)
+	if n.Kind.shrunk.unstored {
+		n.storeWeight(now)
 	}
-	return n.Kind.shrunk.replacing, nil
+	return n.Kind.shrunk.unstored, nil
 }
 
 // ShrinkError returns the error of the newest request of Shrink; nil: it has no answer yet.
 func (n *Name) ShrinkError() error { return n.Kind.shrunk.lastErr }
 
-// askSmaller renews at once, which replaces the former ids.
-func (n *Name) askSmaller(now clock.Instant) {
+// storeWeight renews at once, which stores the reduced weight.
+func (n *Name) storeWeight(now clock.Instant) {
 	t := n.tenure
 	t.renewal = n.sendRenewal(t, now, 0, 0, false)
 	t.RenewAt = min(t.RenewAt, now.Add(min(t.TTL/6, 500*time.Millisecond)))
 	n.arm(now)
 }
 
-// replaceID gives the tenure another id, of a smaller weight. The nonce stays: a revocation
-// by Revoke or Steal is stored under it.
-func (n *Name) replaceID(letter byte, weight int64) {
-	k, t := n.Kind, n.tenure
-	head := t.ID[:len(t.ID)-len(k.idSuffix)]
-	k.Letter, k.weight = letter, weight
-	k.idSuffix = keyspace.SharedSuffix(k.TTL, letter, weight, k.Owner)
-	k.shrunk.formerIDs = append(k.shrunk.formerIDs, t.ID)
-	k.shrunk.lastErr = nil
-	k.shrunk.replacing = true
-	delete(n.client.tenures, t.ID)
-	n.client.byFormerID[t.ID] = t // not in endedIDs yet: that would cancel it when Redis shows it
-	t.ID = head + k.idSuffix
-	n.client.tenures[t.ID] = t
-}
-
-// idReplaced notes that Redis has replaced the former ids.
-func (n *Name) idReplaced() {
-	if n.Kind.shrunk.replacing {
-		n.Kind.shrunk.replacing = false
+// weightStored notes that a renewal has stored a reduced weight.
+func (n *Name) weightStored(weight int64) {
+	if s := &n.Kind.shrunk; s.unstored && weight == s.weight {
+		s.unstored = false
 		n.client.Host.Done(n.Kind)
 	}
-}
-
-// formerIDsEnded notes that the tenure has ended. From now on its former ids are only remembered.
-func (n *Name) formerIDsEnded(now clock.Instant) {
-	if !n.Kind.isShrunk() {
-		return
-	}
-	n.Kind.shrunk.replacing = false
-	for _, id := range n.Kind.shrunk.formerIDs {
-		delete(n.client.byFormerID, id)
-		n.client.endedIDs.Add(id, n.remembered(now), now, n.Kind.TTL+time.Minute)
-	}
-}
-
-// formerIDSeen handles a former id that is still in Redis, after a late lock or a failover. After
-// a failover it may be the part that is held, so it is not cancelled before the tenure has ended.
-// A renewal replaces or removes it.
-func (n *Name) formerIDSeen(t *Tenure, now clock.Instant) {
-	switch {
-	case t.phase != holding || n.over(now) != "":
-		t.mayRunLate = true
-	case t.renewal != nil && now < t.renewal.Sent.Add(50*time.Millisecond):
-		t.RenewAt = min(t.RenewAt, t.renewal.Sent.Add(50*time.Millisecond))
-		n.arm(now)
-	case t.Failures == 0: // else it is soon renewed
-		n.renew(t, now)
-		n.arm(now)
-	}
-}
-
-// lockID returns the id that the locks of a tenure had: the first one.
-func (n *Name) lockID(t *Tenure) string {
-	if n.Kind.isShrunk() {
-		return n.Kind.shrunk.formerIDs[0]
-	}
-	return t.ID
-}
-
-// outdated reports whether a request had a former id: it may have run after Redis replaced that id.
-// Then the answer to a renewal proves nothing, and a lock may have left state behind.
-func (r *Request) outdated() bool {
-	return r.ID() != r.Tenure.ID
-}
-
-// outdatedLock undoes what a lock of a former id may have left.
-func (n *Name) outdatedLock(t *Tenure, err error, now clock.Instant) {
-	if _, refused := wire.AsServerError(err); refused {
-		return
-	}
-	if t.phase == ended {
-		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
-		n.client.cancelTenure(t, now)
-		return
-	}
-	t.mayRunLate = true // its end cancels it, if no renewal does before
-	n.formerIDSeen(t, now)
-}
-
-// isShrunk reports whether the weight was reduced.
-func (k *Kind) isShrunk() bool { return len(k.shrunk.formerIDs) > 0 }
-
-// withFormerIDs adds the former ids to the arguments of a renewal or an unlock.
-func (k *Kind) withFormerIDs(args []string, suffix string) []string {
-	return slices.Concat(args, []string{suffix}, k.shrunk.formerIDs)
 }
 
 // Announces reports whether the turn is a term that is announced: the server must push.

@@ -18,7 +18,7 @@ func TestSharedKinds(t *testing.T) {
 	}
 	shrink := func(y *play) {
 		u := y.turn("a")
-		if waits, ended := y.p.Shrink(u, keyspace.Permits, 1, y.now); ended != nil || !waits {
+		if waits, ended := y.p.Shrink(u, 1, y.now); ended != nil || !waits {
 			y.say("shrunk: %v", ended)
 		}
 	}
@@ -26,7 +26,7 @@ func TestSharedKinds(t *testing.T) {
 	polls.PollIn = 300 * time.Millisecond
 	few := granted(1, 1)
 	few.Capacity = 5
-	demote := func(y *play) { y.p.Shrink(y.turn("a"), keyspace.Reader, 1, y.now) }
+	demote := func(y *play) { y.p.Shrink(y.turn("a"), 1, y.now) }
 	perform(t, []scene{
 		{name: "a part is asked for, renewed and given back", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
@@ -84,138 +84,72 @@ func TestSharedKinds(t *testing.T) {
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", wire.Answer{Word: wire.OtherKind, Kind: "mutex"}), "a: another kind"},
 		}},
-		{name: "a smaller part has another id", kind: permits, beats: []beat{
+		{name: "each renewal stores a smaller part", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
+			{shrink, "shared_renew #1 0 1"},
 			{answer("shared_renew", renewed()), "smaller"},
-			{sleep(5 * time.Second), "listen; shared_renew #2 0 #1"},
-			{release("a"), "a ends: released; shared_unlock #2 #1"},
+			{sleep(5 * time.Second), "listen; shared_renew #1 0 1"},
+			{answer("shared_renew", renewed()), ""},
+			{release("a"), "a ends: released; shared_unlock #1"},
 		}},
 		{name: "it is asked for until it is answered", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
+			{shrink, "shared_renew #1 0 1"},
 			{fail("shared_renew", errNetwork), ""},
-			{wait(20 * time.Millisecond), "shared_renew #2 0 #1"},
+			{wait(20 * time.Millisecond), "shared_renew #1 0 1"},
 			{answer("shared_renew", renewed()), "smaller"},
 		}},
-		{name: "a late lock of the former id is replaced by a renewal", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{wait(2100 * time.Millisecond), "shared_lock #1 10 wait 0"},
+		{name: "a renewal of the lock key alone does not store it", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
+			{shrink, "shared_renew #1 0 1"},
+			{answer("shared_renew", wire.Answer{Word: wire.Kept}), ""},
+			{wait(110 * time.Millisecond), "shared_renew #1 0 1"},
 			{answer("shared_renew", renewed()), "smaller"},
-			{answer("shared_lock 1", inQueue(0)), "shared_renew #2 0 #1"},
-			{answer("shared_renew", renewed()), ""},
-			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{answer("shared_unlock 1", released()), "release of a: ok; shared_unlock #1"},
 		}},
 		{name: "a writer becomes a reader", kind: writer, beats: []beat{
 			{enter("a"), "shared_lock #1 1073741824 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{demote, "shared_renew #2 0 #1"},
+			{demote, "shared_renew #1 0 1"},
 			{answer("shared_renew", renewed()), "smaller"},
 		}},
 		{name: "it never grows", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{func(y *play) { y.p.Shrink(y.turn("a"), keyspace.Permits, 5, y.now) }, ""},
+			{func(y *play) { y.p.Shrink(y.turn("a"), 5, y.now) }, ""},
 		}},
 		{name: "without an answer it is asked for again in time", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{wait(500 * time.Millisecond), "shared_renew #2 0 #1"},
+			{shrink, "shared_renew #1 0 1"},
+			{wait(500 * time.Millisecond), "shared_renew #1 0 1"},
 			{fail("shared_renew", errNetwork), ""},
 			{func(y *play) { y.say("%v", y.local.ShrinkError()) }, "connection reset"},
-		}},
-		{name: "a question names both ids", kind: permits, beats: []beat{
-			{enter("a"), "shared_lock #1 10 try 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_held", wire.Answer{Word: wire.Lost}), ""},
-			{answer("shared_renew", renewed()), "smaller"},
-			{func(y *play) { y.turn("a").Check(y.now) }, "shared_held #2 #1"},
 		}},
 		{name: "a renewal that was sent before proves nothing", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{func(y *play) { y.turn("a").Prolong(y.now, 0, 0) }, "shared_renew #1"},
-			{func(y *play) { y.turn("a").Prolong(y.now, 0, 0) }, "shared_renew #1"},
-			{shrink, "shared_renew #2 0 #1"},
+			{func(y *play) { y.p.Shrink(y.turn("a"), 2, y.now) }, "shared_renew #1 0 2"},
+			{shrink, "shared_renew #1 0 1"},
 			{answer("shared_renew 1", renewed()), ""},
-			{answer("shared_renew 2", wire.Answer{Word: wire.Lost}), ""},
-			{func(y *play) { y.say("%s", inWords(y.h.answers[y.request("shared_renew 2")])) }, "no answer in time"},
-		}},
-		{name: "a former id that Redis shows is replaced by a renewal", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{pushed(wire.PushGrant, "#1"), ""},
+			{answer("shared_renew 2", renewed()), ""},
 			{answer("shared_renew", renewed()), "smaller"},
-			{wait(51 * time.Millisecond), "shared_renew #2 0 #1"},
-			{wait(51 * time.Millisecond), ""},
-			{pushed(wire.PushGrant, "#1"), "shared_renew #2 0 #1"},
-			{pushed(wire.PushGrant, "#1"), ""},
-			{fail("shared_renew", errNetwork), ""},
-			{pushed(wire.PushGrant, "#1"), ""},
-		}},
-		{name: "while the lease is over and not released, it is left alone", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", renewed()), "smaller"},
-			{sleep(15 * time.Second), "a ends: lost: expired"},
-			{pushed(wire.PushGrant, "#1"), ""},
-		}},
-		{name: "while unlock is not answered, it is cancelled then", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", renewed()), "smaller"},
-			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{pushed(wire.PushGrant, "#1"), ""},
-			{answer("shared_unlock", released()), "release of a: ok; shared_unlock #1"},
-		}},
-		{name: "and afterwards", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", renewed()), "smaller"},
-			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{answer("shared_unlock", released()), "release of a: ok"},
-			{pushed(wire.PushGrant, "#1"), "shared_unlock #1"},
-		}},
-		{name: "a late lock of it is cancelled then", kind: permits, beats: []beat{
-			{confirmed, ""},
-			{enter("a"), "shared_lock #1 10 wait 0"},
-			{wait(2100 * time.Millisecond), "shared_lock #1 10 wait 0"},
-			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", renewed()), "smaller"},
-			{release("a"), "a ends: released; shared_unlock #2 #1"},
-			{answer("shared_unlock", released()), "release of a: ok"},
-			{answer("shared_lock 1", inQueue(0)), "shared_unlock #1"},
 		}},
 		{name: "in a Cluster", settings: Settings{Sharded: true}, kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0 :{holdfast:n}"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 :{holdfast:n} #1"},
+			{shrink, "shared_renew #1 0 :{holdfast:n} 1"},
 			{answer("shared_renew", renewed()), "smaller"},
-			{release("a"), "a ends: released; shared_unlock #2 :{holdfast:n} #1"},
+			{release("a"), "a ends: released; shared_unlock #1 :{holdfast:n}"},
 		}},
 		{name: "a smaller part that is lost", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
-			{shrink, "shared_renew #2 0 #1"},
-			{answer("shared_renew", wire.Answer{Word: wire.Stolen}), "shared_unlock #2 #1; a ends: lost: stolen"},
+			{shrink, "shared_renew #1 0 1"},
+			{answer("shared_renew", wire.Answer{Word: wire.Stolen}), "a ends: lost: stolen"},
 		}},
 	})
 }

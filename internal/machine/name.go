@@ -223,7 +223,6 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 	} else {
 		c.endedIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+time.Minute)
 	}
-	t.name.formerIDsEnded(now)
 	if t.CoolUntil > now { // until then no cancel may give the name away
 		c.coolDowns.Add(t.ID, t.CoolUntil, now, t.CoolUntil.Sub(now))
 	}

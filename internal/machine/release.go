@@ -185,8 +185,6 @@ func (n *Name) unlockArgs(id, successor string) []string {
 	switch {
 	case successor != "":
 		return []string{id, n.shard, successor}
-	case n.Kind.isShrunk():
-		return n.Kind.withFormerIDs([]string{id}, n.shard)
 	case n.shard != "":
 		return []string{id, n.shard}
 	}
@@ -285,7 +283,7 @@ func (c *cleanup) finish(now clock.Instant) {
 // answer in time, the cancel is repeated even after its answer: TCP may still deliver that lock,
 // on a connection that the client library has long closed, so that its answer never comes.
 func (c *Client) cancelTenure(t *Tenure, now clock.Instant) {
-	if undo := c.cancelID(t.name.lockID(t), t.name, now); t.mayRunLate {
+	if undo := c.cancelID(t.ID, t.name, now); t.mayRunLate {
 		undo.repeatAfter = time.Second
 	}
 }
@@ -406,9 +404,7 @@ func (n *Name) close(now clock.Instant) (calls []driver.Call) {
 // It ends only ids that this Client remembers: a cloned machine has our client id and
 // leases of its own.
 func (c *Client) cancelStaleID(id string, now clock.Instant) {
-	if t := c.byFormerID[id]; t != nil {
-		t.name.formerIDSeen(t, now)
-	} else if n := cmp.Or(c.givenUpIDs.Of(id), c.endedIDs.Of(id)); n != nil {
+	if n := cmp.Or(c.givenUpIDs.Of(id), c.endedIDs.Of(id)); n != nil {
 		c.cancelID(id, n, now)
 	}
 }

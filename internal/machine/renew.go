@@ -44,7 +44,7 @@ func (r *Request) MarkSent(now clock.Instant) bool {
 // the new ttl. One that is unsent waits for a pipeline, see MarkSent.
 func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends time.Duration, unsent bool) *Request {
 	r := &Request{
-		Renews: true, renewal: lifetime.Renewal{Extend: extends}, Replicas: n.client.WaitReplicas, Unsent: unsent,
+		Renews: true, renewal: lifetime.Renewal{Extend: extends}, Replicas: n.client.WaitReplicas, Unsent: unsent, weight: n.Kind.shrunk.weight,
 		Name: n, Tenure: t, Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).renewAnswered,
 	}
 	r.Call = n.callFor(script.Renew, r.renewArgs(tokens))
@@ -67,8 +67,8 @@ func (t *Tenure) noteRenewal(r *Request, now clock.Instant) {
 func (r *Request) renewArgs(tokens int64) []string {
 	n, t := r.Name, r.Tenure
 	args := []string{t.ID}
-	if r.fence = true; n.Kind.isShrunk() {
-		return n.Kind.withFormerIDs(append(args, "0"), n.shard)
+	if r.fence = true; r.weight > 0 {
+		return append(args, "0", n.shard, wire.Itoa(r.weight))
 	}
 	if tokens = max(t.tokens.Wanted(), tokens); n.Kind.oneTurn && t.turns > 0 {
 		tokens = 0
@@ -100,9 +100,6 @@ const fenceEvery = time.Hour
 
 func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
-	if r.outdated() && err == nil && a.Word != wire.Renewed && a.Word != wire.Kept {
-		err = wire.ErrNoAnswer // its id has been replaced
-	}
 	defer func() { n.client.Host.Answer(r, err) }()
 	renewed := err == nil && (a.Word == wire.Renewed || a.Word == wire.Kept)
 	if renewed {
@@ -117,9 +114,6 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	t.tokens.Reserved(a.Base, a.Size)
 	if t.renewal == r {
 		t.renewal = nil
-	}
-	if r.outdated() {
-		return
 	}
 	slack := t.Slack(now)
 	switch {
@@ -154,7 +148,7 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 	t := r.Tenure
 	t.tokens.Add(a.Base, a.Size)
-	n.idReplaced()
+	n.weightStored(r.weight)
 	if r.fence {
 		t.fenceRenewedAt = r.Sent
 	}
@@ -170,7 +164,7 @@ func (n *Name) renewedWhole(r *Request, a wire.Answer, now clock.Instant) {
 }
 
 func (n *Name) renewFailed(t *Tenure, err error, now clock.Instant) {
-	if n.Kind.isShrunk() {
+	if n.Kind.shrunk.unstored {
 		n.Kind.shrunk.lastErr = err
 	}
 	t.Failed(now, n.client.Jitter)
@@ -209,9 +203,6 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	n.client.cancelStaleID(a.Holder, now)
 	if why != lifetime.Stolen {
 		n.client.renewAllSoon(now) // other tenures may be lost, too
-	}
-	if n.Kind.isShrunk() { // one of its ids was stolen, another may still hold
-		n.startRemoval(t, now)
 	}
 	if u != nil {
 		u.end(&Lost{Name: n.Text, Token: u.Token, Cause: why, Reason: a.Reason}, now)
@@ -377,12 +368,8 @@ func (c *Client) Verify(name string, now clock.Instant) (all []*Request) {
 
 // check asks whether a tenure has the name.
 func (n *Name) check(t *Tenure, now clock.Instant) *Request {
-	args := []string{t.ID}
-	if n.Kind.isShrunk() {
-		args = append(args, n.Kind.shrunk.formerIDs...)
-	}
 	r := &Request{
-		Call: n.callFor(script.Held, args), Name: n, Tenure: t,
+		Call: n.callFor(script.Held, []string{t.ID}), Name: n, Tenure: t,
 		Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).checkAnswered,
 	}
 	n.client.Host.Send(r) // a quorum takes the Attempt from it
@@ -394,9 +381,6 @@ func (r *Request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	renews := t.renewal == r // it replaces a renewal, and is repeated like one
 	if renews {
 		t.renewal = nil
-	}
-	if r.outdated() && err == nil && a.Word != wire.Ours {
-		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	if t.phase == holding {
 		switch {

@@ -18,7 +18,7 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Client](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random ClientID idPrefix defaultKind lastDedicated byFormerID coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
+		"Settings Host Random ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
 		"client key Text Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unacknowledgedSince notBatched orphan Place"},
@@ -33,7 +33,7 @@ var keyFields = []struct {
 	{reflect.TypeFor[Turn](), "Name Tenure since removal shares Ended", "Token until grace"},
 	{reflect.TypeFor[Request](),
 		"Call Name Tenure Sent Attempt Unsent reserving NoFallback OnAnswer",
-		"locks hasPlace SharesLimit Renews Replicas renewal reserves fence Part Waits HeldUntil Parts Acked Connected"},
+		"locks hasPlace SharesLimit Renews Replicas renewal reserves fence weight Part Waits HeldUntil Parts Acked Connected"},
 	{reflect.TypeFor[cleanup](), "call until wait timer asking lockKeyOnly repeatAfter answered", "client name coolUntil removal"},
 	{reflect.TypeFor[Subscriber](), "wanted Confirmed failed sentAt confirmedAt attempt resubscribing", "client Channel first"},
 	{reflect.TypeFor[LocalWaiter](), "Try number after", "Name since Limits Call listed prev"},

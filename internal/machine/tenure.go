@@ -36,7 +36,7 @@ type Tenure struct {
 	whileReleasing
 
 	openLocks  int           // locks whose answer has not come
-	mayRunLate bool          // a lock without an answer may still run; or one left state behind, see outdatedLock
+	mayRunLate bool          // a lock without an answer may still run
 	tokens     tokens.Blocks // of all its grants, also of one that came too late
 	servesUpTo int64         // waiters up to this number still get a turn; 0: no recall yet
 	Replicas   atomic.Int32  // how many acknowledged the last renewal

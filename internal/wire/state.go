@@ -36,6 +36,7 @@ type State struct {
 type HolderState struct {
 	ID        string
 	Remaining time.Duration
+	Weight    int64 // at most that of the id: a holder can reduce it
 }
 
 // WaiterState is one waiter in the queue.
@@ -89,7 +90,7 @@ func fenceOf(value string) (version int, token string) {
 
 // sharedHead is the number of fields before the holders in the answer of
 // shared/inspect: shared us kind capacity used fence holding waiting listed. Then come
-// id and remaining milliseconds of each listed holder, then the waiters.
+// id, remaining milliseconds and weight of each listed holder, then the waiters.
 const sharedHead = 9
 
 func decodeShared(reply []string) (*State, error) {
@@ -109,7 +110,7 @@ func decodeShared(reply []string) (*State, error) {
 	}
 	s.At = time.UnixMicro(us)
 	rest := reply[sharedHead:]
-	if int64(len(rest)) < 2*listed || (int64(len(rest))-2*listed)%3 != 0 {
+	if int64(len(rest)) < 3*listed || len(rest)%3 != 0 {
 		return nil, errState
 	}
 	for ; listed > 0; listed-- {
@@ -118,8 +119,12 @@ func decodeShared(reply []string) (*State, error) {
 			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
 		s.Version = max(s.Version, keyspace.OtherVersion(rest[0]))
-		s.Holders = append(s.Holders, HolderState{rest[0], OfMillis(ms)})
-		rest = rest[2:]
+		weight, err := strconv.ParseInt(rest[2], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is no weight", errState, keyspace.Shorten(rest[2]))
+		}
+		s.Holders = append(s.Holders, HolderState{rest[0], OfMillis(ms), weight})
+		rest = rest[3:]
 	}
 	return s, s.decodeWaiters(rest)
 }

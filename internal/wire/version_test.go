@@ -48,7 +48,7 @@ func TestAnswersWithAnotherVersion(t *testing.T) {
 		{"state", "1", "", "0", "-2", "100", "1", "0", "", "", "", later, "1", "0"},
 		{"shared", "1", "v2|semaphore", "1", "0", "0", "0", "0", "0"},
 		{"shared", "1", "semaphore", "1", "0", "v2|0", "0", "0", "0"},
-		{"shared", "1", "semaphore", "1", "1", "0", "1", "0", "1", later, "5"},
+		{"shared", "1", "semaphore", "1", "1", "0", "1", "0", "1", later, "5", "1"},
 	} {
 		if s, err := wire.DecodeState(reply); err != nil || s.Version != 2 {
 			t.Errorf("%s: got %+v, %v, want version 2", strings.Join(reply, " "), s, err)

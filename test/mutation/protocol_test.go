@@ -17,7 +17,7 @@ var _ = table([]mutation{
 	{what: "rule 3: also while the unlock is not answered", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		in: "internal/machine Tenure.givenBack", edits: []string{"t.phase == releasing ||", ""}},
 	{what: "rule 3: a stale id that a push or an answer shows is cancelled", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
-		in: "internal/machine Client.cancelStaleID", where: "t.name", edits: []string{"n != nil", "n == nil && n != nil"}},
+		in: "internal/machine Client.cancelStaleID", edits: []string{"n != nil", "n == nil && n != nil"}},
 	{what: "rule 3: an id has one cancel at a time", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",
 		in: "internal/machine Client.cancelID", where: "t.unlocks", edits: []string{"undo != nil", "undo != nil && false"}},
 	{what: "rule 3: a late lock sends the cancel again", pkg: "./internal/machine", name: "TestRuleGivenUpIsCancelled",

@@ -17,7 +17,7 @@ var _ = table([]mutation{
 	{what: "shared revocations: steal hands over", name: "TestSharedSteal",
 		in: "internal/script/shared/steal.lua", where: "plan = {grants = {}, drop = {}, never = {}, missed = {}}", edits: []string{"survey('', '', used, capacity)", "{grants = {}, drop = {}, never = {}, missed = {}}"}},
 	{what: "shared revocations: a stolen part is free", name: "TestSharedSteal",
-		in: "internal/script/shared/steal.lua", edits: []string{"if held then used = used - weight_of(id) end", ""}},
+		in: "internal/script/shared/steal.lua", edits: []string{"if held then used = used - held_weight(id, score) end", ""}},
 	{what: "shared revocations: a repeated steal answers the same", name: "TestSharedStealAnsweredLate",
 		in: "internal/script/shared/steal.lua", edits: []string{"and redis.call('GETRANGE', revocation, '0', '{{text_end}}') ~= word", ""}},
 	{what: "shared revocations: the id may be behind a thousand others", pkg: "./admin", name: "TestRevokeBehindAThousand",

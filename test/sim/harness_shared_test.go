@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Part is what a call asks for of a lock of a shared kind: N permits of a
@@ -126,25 +126,23 @@ func (h *Held) weighs() (weight int64) {
 	return weight
 }
 
-// becomes notes by which id a renewal replaces the former ones.
-func becomes(w *Watch, name, id string, former []string) {
-	for _, h := range w.name(name).leases {
-		if slices.Contains(former, h.tenure) && !slices.Contains(h.newer, id) {
-			h.newer = append(h.newer, id)
-		}
-	}
-}
-
-// inHolders is the score of a holder in the holders key; empty: it does not stand there. Of several ids the
-// newest counts: a late duplicate may have made a former one anew.
+// inHolders is the score of a holder in the holders key; empty: it does not stand there.
 func inHolders(w *Watch, name string, h *Held) string {
-	for _, id := range slices.Backward(h.newer) {
-		if score, ok := w.world.Do("ZSCORE", KeyH(name), id).(string); ok {
-			return score
-		}
-	}
 	score, _ := w.world.Do("ZSCORE", KeyH(name), h.tenure).(string)
 	return score
+}
+
+// counted is what Redis counts for a holder with this score.
+func counted(w *Watch, name string, h *Held, score float64) int64 {
+	if score >= Light {
+		return 1
+	}
+	if less, ok := w.world.Do("ZSCORE", KeyH(name), "weight|"+h.tenure).(string); ok {
+		weight, _ := strconv.ParseInt(less, 10, 64)
+		return -weight
+	}
+	id, _ := keyspace.ParseID(h.tenure)
+	return id.Weight
 }
 
 func compareShared(w *Watch, name string, h *Held) {
@@ -153,11 +151,11 @@ func compareShared(w *Watch, name string, h *Held) {
 		w.broken("S1: %s believes in %s, and is not in the holders key", h.Process.Owner, name)
 		return
 	}
+	if weight, n := h.weighs(), counted(w, name, h, over); n < weight {
+		w.broken("S1: %s holds %d of %s, and is counted as %d", h.Process.Owner, weight, name, n)
+	}
 	if over >= Light {
 		over -= Light
-		if weight := h.weighs(); weight != 1 {
-			w.broken("S1: %s holds %d of %s, and is counted as 1", h.Process.Owner, weight, name)
-		}
 	}
 	left := time.Duration(over-float64(w.world.serverTime().UnixMicro())) * time.Microsecond
 	own := time.Duration(float64(h.Lease.Remaining()) / h.Process.rate)

@@ -91,7 +91,6 @@ type Held struct {
 	Lease   Belief
 	name    string
 	tenure  string        // its id, when known
-	newer   []string      // the ids that are to take its place, or have, as its part was made smaller
 	part    Part          // of a shared kind
 	parts   []partAt      // that were made of it later, each smaller
 	stays   bool          // a term, or one with a MinHold: not to be exported
@@ -238,11 +237,6 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock" || kind == "cooldown" || kind == "shared_unlock":
 		w.goes(id)
-		if kind == "shared_unlock" && len(args) > 2 {
-			for _, former := range args[2:] {
-				w.goes(former)
-			}
-		}
 		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && (fresh == id || w.goneBefore(fresh)) {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
@@ -271,9 +265,6 @@ func (w *Watch) before(call driver.Call) {
 	}
 	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] || call.Script.Name == "take" && w.holder(name) == call.Args[2] {
 		w.forgottenName(name) // who has it may believe so until it hears of that
-	}
-	if call.Script.Name == "shared_renew" && len(call.Args) > 3 {
-		becomes(w, name, call.Args[0], call.Args[3:])
 	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name

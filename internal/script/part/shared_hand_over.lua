@@ -30,7 +30,7 @@ local function hand_over(plan, mine, leaving, capacity)
     redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first: full memory never refuses this, nor then what follows
     for i, id in ipairs(plan.grants) do redis.call('ZADD', holders, score_of(id, us + 1000 * ttls[i]), id) end
     -- Only now: while a slot moves, a key that was emptied can't be filled.
-    if leaving ~= '' then redis.call('ZREM', holders, leaving) end
+    if leaving ~= '' then redis.call('ZREM', holders, leaving, reduced(leaving)) end
     if ended > 0 then
       -- include part/shared_remove_expired.lua
     end

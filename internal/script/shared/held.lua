@@ -1,14 +1,12 @@
 -- shared_held: reports whether a holder still has its part, and for how long. Writes nothing.
 -- KEYS holders lock, revocation key of id; or holders alone
--- ARGV id, then, if its part was made smaller: former ids
+-- ARGV id
 -- answers ours (remaining ms), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local holders, lock = KEYS[1], KEYS[2]
 
-local score = false
-for i = 1, #ARGV do score = score or redis.call('ZSCORE', holders, ARGV[i]) end
-local expires = tonumber(score or '0') % {{light_us}} -- see part/shared_ids.lua
+local expires = tonumber(redis.call('ZSCORE', holders, ARGV[1]) or '0') % {{light_us}} -- see part/shared_ids.lua
 local kind = lock and redis.pcall('HSTRLEN', lock, 'kind')
 local no_hash = type(kind) == 'table' and kind.err
 local ending, reason = string.match(KEYS[3] and redis.call('GETRANGE', KEYS[3], '0', '{{text_end}}') or '', '^(%a+)|(.*)$')

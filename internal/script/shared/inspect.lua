@@ -2,7 +2,7 @@
 -- KEYS lock fence queue holders
 -- ARGV most holders and waiters to list, shard suffix
 -- answers shared (time, kind, capacity, used, last token, holders, waiters, listed holders; then of
---   each holder: id, remaining ms; then of each waiter: id, arrival, listeners), other kind
+--   each holder: id, remaining ms, weight; then of each waiter: id, arrival, listeners), other kind
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -35,6 +35,7 @@ for _ = 1, listed do -- by the end of their time, light or heavy
   end
   answer[#answer + 1] = string.sub(one[1], 1, {{text}})
   answer[#answer + 1] = math.min(math.ceil((expiry_of(one[2]) - us) / 1000), {{longest_pttl_ms}})
+  answer[#answer + 1] = tonumber(one[2]) >= LIGHT and 1 or weights[one[1]] or weight_of(one[1]) or 1
 end
 local waiters = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES')
 for i = 1, #waiters, 2 do

@@ -30,7 +30,8 @@ if expiry_of(expires) > us and not foreign then -- ours already
   local _, _, latest = expiries('')
   local px = math.max(ttl, redis.call('PTTL', lock), math.ceil((latest - us) / 1000)) -- the lock key may be new
   redis.call('PEXPIRE', lock, px)
-  redis.call('ZADD', holders, score_of(id, us + 1000 * ttl), id)
+  local above = tonumber(expires) >= LIGHT and LIGHT or 0 -- a late request does not make the weight larger again
+  redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)
   redis.call('PEXPIRE', holders, math.max(px, redis.call('PTTL', holders)))
   -- include part/reserve_tokens.lua
   return granted(last)

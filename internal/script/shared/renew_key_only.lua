@@ -1,16 +1,12 @@
 -- shared_renew_key_only: shared_renew of the holders key alone, for when the keys of a name can't be
 -- reached together. It does not prolong the lock key.
 -- KEYS holders
--- ARGV id, former ids
+-- ARGV id
 -- answers kept (time), lost ('', time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local holders, id = KEYS[1], ARGV[1]
 local score = redis.call('ZSCORE', holders, id)
-for i = 2, #ARGV do
-  if score then break end
-  score, id = redis.call('ZSCORE', holders, ARGV[i]), ARGV[i]
-end
 local LIGHT = {{light_us}} -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 if not score or score - above <= us then return {'lost', '', us} end

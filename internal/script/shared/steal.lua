@@ -11,7 +11,8 @@ local id, suffix, word, size_key = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -
 -- include part/shared_ids.lua
 local kind = kind_of(id)
 -- include part/shared_read_state.lua
-local held = not foreign and not other and expiry_of(redis.call('ZSCORE', holders, id)) > us
+local score = redis.call('ZSCORE', holders, id)
+local held = not foreign and not other and expiry_of(score) > us
 if not held and redis.call('GETRANGE', revocation, '0', '{{text_end}}') ~= word then return {'not held', foreign or '', us} end
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
@@ -24,7 +25,7 @@ local plan
 if seen[1] and not other then
   local capacity = tonumber(seen[2])
   -- include part/shared_count_used.lua
-  if held then used = used - weight_of(id) end
+  if held then used = used - held_weight(id, score) end
   plan = survey('', '', used, capacity)
   if plan.other then plan = {grants = {}, drop = {}, never = {}, missed = {}} end
 end
@@ -36,7 +37,7 @@ end
 if plan then
   hand_over(plan, '', held and id or '', tonumber(seen[2]))
 elseif held then
-  redis.call('ZREM', holders, id) -- only the lock key was deleted: the waiters ask by themselves
+  redis.call('ZREM', holders, id, reduced(id)) -- only the lock key was deleted: the waiters ask by themselves
 end
 if held then publish(id, 'revoked ') end
 if plan and plan.more and not plan.first then return {'again', us} end -- the next run goes on with those behind

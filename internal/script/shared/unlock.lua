@@ -1,6 +1,6 @@
 -- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
 -- KEYS lock fence queue holders
--- ARGV id, shard suffix if it is not '', then, if its part was made smaller: former ids
+-- ARGV id, shard suffix if it is not ''
 -- answers released, not held ('', time), again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
@@ -10,14 +10,6 @@ local id, suffix, size_key = ARGV[1], ARGV[2] or '', nil -- a lock stores the si
 -- include part/shared_ids.lua
 local kind = kind_of(id)
 local expires = redis.call('ZSCORE', holders, id)
-for i = 3, #ARGV do
-  local found = redis.call('ZSCORE', holders, ARGV[i])
-  if found and not expires then
-    expires, id = found, ARGV[i] -- it was never replaced, and now never will be
-  elseif found then
-    redis.call('ZREM', holders, ARGV[i]) -- a late lock has left it
-  end
-end
 -- include part/shared_read_state.lua
 local waiting = redis.call('ZCARD', queue)
 local held = expiry_of(expires) > us
@@ -25,7 +17,7 @@ local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 
 if other or foreign or not seen[1] then -- the lock key knows nothing of us
-  redis.call('ZREM', holders, id)
+  redis.call('ZREM', holders, id, reduced(id))
   redis.call('ZREM', queue, id)
   if held then return 'released' end
   return {'not held', '', us, ''}
@@ -40,7 +32,7 @@ local capacity = tonumber(seen[2])
 local plan = {grants = {}, drop = {}, never = {}, missed = {}}
 if waiting > 0 then
   -- include part/shared_count_used.lua
-  if held then used = used - weight_of(id) end
+  if held then used = used - held_weight(id, expires) end
   plan = survey('', id, used, capacity)
   if plan.other then plan = {grants = {}, drop = {id}, never = {}, missed = {}} end -- that is no reason not to release
 end

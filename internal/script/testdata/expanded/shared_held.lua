@@ -1,16 +1,14 @@
--- shared_held, SHA f943e8f168be0821c997b9933ae181608eba4572, of the text behind the empty line
+-- shared_held, SHA 2d8247ad1b6de25f01778a0ded0dba4e165a8fe2, of the text behind the empty line
 
 -- shared_held: reports whether a holder still has its part, and for how long. Writes nothing.
 -- KEYS holders lock, revocation key of id; or holders alone
--- ARGV id, then, if its part was made smaller: former ids
+-- ARGV id
 -- answers ours (remaining ms), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local holders, lock = KEYS[1], KEYS[2]
 
-local score = false
-for i = 1, #ARGV do score = score or redis.call('ZSCORE', holders, ARGV[i]) end
-local expires = tonumber(score or '0') % 4503599627370496 -- see part/shared_ids.lua
+local expires = tonumber(redis.call('ZSCORE', holders, ARGV[1]) or '0') % 4503599627370496 -- see part/shared_ids.lua
 local kind = lock and redis.pcall('HSTRLEN', lock, 'kind')
 local no_hash = type(kind) == 'table' and kind.err
 local ending, reason = string.match(KEYS[3] and redis.call('GETRANGE', KEYS[3], '0', '1023') or '', '^(%a+)|(.*)$')

@@ -1,15 +1,16 @@
--- shared_inspect, SHA 3b79077617a8f2e803f240d68689a23b21ed1b0d, of the text behind the empty line
+-- shared_inspect, SHA fc34e6f0acf7ae1b9992fe732abdc62e44d9c456, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
 -- ARGV most holders and waiters to list, shard suffix
 -- answers shared (time, kind, capacity, used, last token, holders, waiters, listed holders; then of
---   each holder: id, remaining ms; then of each waiter: id, arrival, listeners), other kind
+--   each holder: id, remaining ms, weight; then of each waiter: id, arrival, listeners), other kind
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local most, suffix = tonumber(ARGV[1]), ARGV[2]
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+-- needs: holders
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
@@ -24,6 +25,17 @@ local function score_of(id, expires) return string.format('%.0f', weight_of(id) 
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
+end
+
+-- A holder may have reduced its weight. One that weighs 1 now is above LIGHT; for each other
+-- one the holders key has a second member, whose score is the weight, below zero.
+local function reduced(id)
+  local member = 'weight|' .. id
+  return member
+end
+local function held_weight(id, score)
+  if tonumber(score) >= LIGHT then return 1 end
+  return -tonumber(redis.call('ZSCORE', holders, reduced(id)) or -weight_of(id))
 end
 for _, field in ipairs({'kind', 'capacity', 'head', 'asked'}) do
   if redis.call('HSTRLEN', lock, field) > 1023 then return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program') end
@@ -86,12 +98,15 @@ end
 -- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
 -- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
--- gives: used
+-- gives: used; weights, by id, of those that have reduced it to more than 1
 local used = light
+local weights = {}
 if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
+  local found = below > 0 and redis.call('ZRANGEBYSCORE', holders, '-inf', '(0', 'WITHSCORES', 'LIMIT', '0', '100000') or {}
+  for i = 1, #found, 2 do weights[match(found[i], '^weight|(.*)') or ''] = -tonumber(found[i + 1]) end
+  for i = 1, #ids do used = used + (weights[ids[i]] or match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
 local function some(from, n) return n > 0 and redis.call('ZRANGE', holders, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
 local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
@@ -106,6 +121,7 @@ for _ = 1, listed do -- by the end of their time, light or heavy
   end
   answer[#answer + 1] = string.sub(one[1], 1, 1024)
   answer[#answer + 1] = math.min(math.ceil((expiry_of(one[2]) - us) / 1000), 4000000000000)
+  answer[#answer + 1] = tonumber(one[2]) >= LIGHT and 1 or weights[one[1]] or weight_of(one[1]) or 1
 end
 local waiters = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES')
 for i = 1, #waiters, 2 do

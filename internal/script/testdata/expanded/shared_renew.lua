@@ -1,27 +1,18 @@
--- shared_renew, SHA a2af16cc124056226ab6f43299a55e270cd3144b, of the text behind the empty line
+-- shared_renew, SHA 8df2f391212046b20124c2e7dfe4be8e65cd9914, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
--- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
--- a late lock of that id has left, and makes those waiters holders that fit then.
+-- holder or the lock key. If the holder has reduced its weight, it stores that, and makes those
+-- waiters holders that fit then. It never makes a weight larger.
 -- KEYS lock fence queue holders, revocation key of id
--- ARGV id; then, unless the fence key may be left alone: token block or 0; then, if its part was
---   made smaller: shard suffix, former ids
+-- ARGV id; then, unless the fence key may be left alone: token block or 0; then, if the weight is
+--   reduced: shard suffix, weight
 -- answers renewed (one line, as renew does), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, locked = ARGV[1], ARGV[4] -- the id that locked it
+local id, weight = ARGV[1], tonumber(ARGV[4])
 
-local score, former = redis.call('ZSCORE', holders, id), nil
-local clear = locked and redis.call('ZSCORE', queue, locked)
-for i = #ARGV, 4, -1 do -- the newest first: only the first can be of a late lock
-  local found = redis.call('ZSCORE', holders, ARGV[i])
-  if found and not score then
-    score, former = found, ARGV[i]
-  elseif found then
-    clear = redis.call('ZREM', holders, ARGV[i])
-  end
-end
+local score = redis.call('ZSCORE', holders, id)
 local LIGHT = 4503599627370496 -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
@@ -31,7 +22,7 @@ local ending, reason = string.match(KEYS[5] and redis.call('GETRANGE', KEYS[5], 
 if no_hash and not string.find(no_hash, 'WRONGTYPE', 1, true) then return kind end
 if ending == 'stolen' then return {'stolen', reason} end
 if no_hash or not expires or expires <= us then
-  if expires then redis.call('ZREM', holders, former or id) end -- it learns that it is over
+  if expires then redis.call('ZREM', holders, id, 'weight|' .. id) end -- it learns that it is over
   if not no_hash and (kind > 0 or redis.call('PTTL', lock) == -2)
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
     and redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
@@ -70,14 +61,23 @@ size = math.min(64, room)
 top = base + size - 1
 end
 
-if former or clear then
--- shared_replace_id: replaces a former id among the holders by id, whose part is smaller, removes what a
--- late lock has left in the queue, and makes those waiters holders that fit then. Straight code.
--- needs: lock, fence, queue, holders, us, t, id, former (nil: id holds), locked, ttl, and what
---   read_fence.lua gives
--- gives: refused
+local reduces = false
+if weight and above == 0 then
+  local stored = -tonumber(redis.call('ZSCORE', holders, 'weight|' .. id) or -string.match(id, '^[^.]+%.[^.]+%.%d+%.%a(%d+)'))
+  reduces = weight < stored
+  if reduces and weight == 1 then above = LIGHT end
+end
+redis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first: full memory never refuses this, nor then what follows
+redis.call('PEXPIRE', holders, math.max(ttl, redis.call('PTTL', holders)))
+redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)
+if reduces then
+-- shared_reduce_weight: stores the reduced weight of a holder whose time was just prolonged, and makes
+-- those waiters holders that fit then. If it fails, what is stored is true, and the waiters poll. Straight
+-- code.
+-- needs: lock, fence, queue, holders, us, t, id, weight, and what read_fence.lua gives   gives: refused
 local suffix, size_key = ARGV[3], nil -- a lock stores the size
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+-- needs: holders
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
@@ -92,6 +92,22 @@ local function score_of(id, expires) return string.format('%.0f', weight_of(id) 
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
+end
+
+-- A holder may have reduced its weight. One that weighs 1 now is above LIGHT; for each other
+-- one the holders key has a second member, whose score is the weight, below zero.
+local function reduced(id)
+  local member = 'weight|' .. id
+  return member
+end
+local function held_weight(id, score)
+  if tonumber(score) >= LIGHT then return 1 end
+  return -tonumber(redis.call('ZSCORE', holders, reduced(id)) or -weight_of(id))
+end
+if weight > 1 then
+  redis.call('ZADD', holders, -weight, reduced(id))
+else
+  redis.call('ZREM', holders, reduced(id)) -- its score says so
 end
 local kind = kind_of(id)
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
@@ -173,12 +189,7 @@ local function notify_front(gone, remaining)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
-if other or not seen[1] then -- the lock key knows nothing of us
-  redis.call('PEXPIRE', holders, math.max(ttl, redis.call('PTTL', holders)))
-  redis.call('ZADD', holders, score_of(id, us + 1000 * ttl), id)
-  redis.call('ZREM', holders, former or '')
-  redis.call('ZREM', queue, locked)
-else
+if seen[1] and not other then -- else the lock key knows nothing of us, and the waiters ask by themselves
 -- shared_survey_queue: finds which waiters come next. Functions; they write nothing.
 -- needs: queue, holders, us, kind, seen, light, heavy, shared_ids.lua, shared_notify.lua
 
@@ -317,13 +328,19 @@ local function hand_over(plan, mine, leaving, capacity)
     redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first: full memory never refuses this, nor then what follows
     for i, id in ipairs(plan.grants) do redis.call('ZADD', holders, score_of(id, us + 1000 * ttls[i]), id) end
     -- Only now: while a slot moves, a key that was emptied can't be filled.
-    if leaving ~= '' then redis.call('ZREM', holders, leaving) end
+    if leaving ~= '' then redis.call('ZREM', holders, leaving, reduced(leaving)) end
     if ended > 0 then
 -- shared_remove_expired: removes holders whose time has ended, at most 500 of the light ones and 500 of
 -- the others: there may be thousands. Straight code.
--- needs: holders, us, LIGHT
-local expired = redis.call('ZCOUNT', holders, '-inf', string.format('%.0f', us))
-if expired > 0 then redis.call('ZREMRANGEBYRANK', holders, 0, math.min(expired, 500) - 1) end
+-- needs: holders, us, and shared_ids.lua
+local expired = redis.call('ZCOUNT', holders, '0', string.format('%.0f', us))
+if expired > 0 then
+  local from = redis.call('ZCOUNT', holders, '-inf', '(0')
+  local last = from + math.min(expired, 500) - 1
+  local ids = from > 0 and redis.call('ZRANGE', holders, from, last) or {}
+  redis.call('ZREMRANGEBYRANK', holders, from, last)
+  for i = 1, #ids do redis.call('ZREM', holders, reduced(ids[i])) end
+end
 local light_expired = redis.call('ZCOUNT', holders, string.format('%.0f', LIGHT), string.format('%.0f', us + LIGHT))
 if light_expired > 0 then
   local at = redis.call('ZCOUNT', holders, '-inf', string.format('(%.0f', LIGHT))
@@ -392,25 +409,21 @@ end
 -- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
 -- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
--- gives: used
+-- gives: used; weights, by id, of those that have reduced it to more than 1
 local used = light
+local weights = {}
 if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
+  local found = below > 0 and redis.call('ZRANGEBYSCORE', holders, '-inf', '(0', 'WITHSCORES', 'LIMIT', '0', '100000') or {}
+  for i = 1, #found, 2 do weights[match(found[i], '^weight|(.*)') or ''] = -tonumber(found[i + 1]) end
+  for i = 1, #ids do used = used + (weights[ids[i]] or match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
-  if former then used = used - weight_of(former) + weight_of(id) end
-  local plan = survey('', locked, used, tonumber(seen[2]))
-  plan.drop[#plan.drop + 1] = locked -- it may stand behind the first
-  table.insert(plan.grants, 1, id)
-  hand_over(plan, id, former or '', tonumber(seen[2]))
+  local plan = survey('', id, used, tonumber(seen[2]))
+  if not plan.other then hand_over(plan, '', '', tonumber(seen[2])) end
 end
-  if ending == 'revoked' then return {'revoked', reason} end
-  return string.format('renewed 0 0 0 %s %s %s', t[1], t[2], refused)
+  if ending ~= 'revoked' then return string.format('renewed 0 0 0 %s %s %s', t[1], t[2], refused) end
 end
-redis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first: full memory never refuses this, nor then what follows
-redis.call('PEXPIRE', holders, math.max(ttl, redis.call('PTTL', holders)))
-redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)
 if ending == 'revoked' then return {'revoked', reason} end -- prolonged once more: for work that is stopping
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
 size, top = math.min(tonumber(ARGV[2]), room), newest_token

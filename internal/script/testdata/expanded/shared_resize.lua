@@ -1,4 +1,4 @@
--- shared_resize, SHA 9ef63afea5f89ea48a99e05ed78b0f9fa783347d, of the text behind the empty line
+-- shared_resize, SHA 9c1a57e89a6fbe2f55ebba02915e724afe1ede44, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -10,6 +10,7 @@ local lock, fence, queue, holders, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+-- needs: holders
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
@@ -24,6 +25,17 @@ local function score_of(id, expires) return string.format('%.0f', weight_of(id) 
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
+end
+
+-- A holder may have reduced its weight. One that weighs 1 now is above LIGHT; for each other
+-- one the holders key has a second member, whose score is the weight, below zero.
+local function reduced(id)
+  local member = 'weight|' .. id
+  return member
+end
+local function held_weight(id, score)
+  if tonumber(score) >= LIGHT then return 1 end
+  return -tonumber(redis.call('ZSCORE', holders, reduced(id)) or -weight_of(id))
 end
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
 -- needs: lock, holders, us, kind, and shared_ids.lua
@@ -276,13 +288,19 @@ local function hand_over(plan, mine, leaving, capacity)
     redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first: full memory never refuses this, nor then what follows
     for i, id in ipairs(plan.grants) do redis.call('ZADD', holders, score_of(id, us + 1000 * ttls[i]), id) end
     -- Only now: while a slot moves, a key that was emptied can't be filled.
-    if leaving ~= '' then redis.call('ZREM', holders, leaving) end
+    if leaving ~= '' then redis.call('ZREM', holders, leaving, reduced(leaving)) end
     if ended > 0 then
 -- shared_remove_expired: removes holders whose time has ended, at most 500 of the light ones and 500 of
 -- the others: there may be thousands. Straight code.
--- needs: holders, us, LIGHT
-local expired = redis.call('ZCOUNT', holders, '-inf', string.format('%.0f', us))
-if expired > 0 then redis.call('ZREMRANGEBYRANK', holders, 0, math.min(expired, 500) - 1) end
+-- needs: holders, us, and shared_ids.lua
+local expired = redis.call('ZCOUNT', holders, '0', string.format('%.0f', us))
+if expired > 0 then
+  local from = redis.call('ZCOUNT', holders, '-inf', '(0')
+  local last = from + math.min(expired, 500) - 1
+  local ids = from > 0 and redis.call('ZRANGE', holders, from, last) or {}
+  redis.call('ZREMRANGEBYRANK', holders, from, last)
+  for i = 1, #ids do redis.call('ZREM', holders, reduced(ids[i])) end
+end
 local light_expired = redis.call('ZCOUNT', holders, string.format('%.0f', LIGHT), string.format('%.0f', us + LIGHT))
 if light_expired > 0 then
   local at = redis.call('ZCOUNT', holders, '-inf', string.format('(%.0f', LIGHT))
@@ -352,12 +370,15 @@ end
 -- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
 -- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
--- gives: used
+-- gives: used; weights, by id, of those that have reduced it to more than 1
 local used = light
+local weights = {}
 if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
+  local found = below > 0 and redis.call('ZRANGEBYSCORE', holders, '-inf', '(0', 'WITHSCORES', 'LIMIT', '0', '100000') or {}
+  for i = 1, #found, 2 do weights[match(found[i], '^weight|(.*)') or ''] = -tonumber(found[i + 1]) end
+  for i = 1, #ids do used = used + (weights[ids[i]] or match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
 local plan = not foreign and survey('', '', used, capacity)
 if plan and plan.other then return {'other kind', plan.other, 0} end

@@ -1,4 +1,4 @@
--- shared_revoke, SHA d0b0f189bd07e0e014c6de4997191e60c1f801fb, of the text behind the empty line
+-- shared_revoke, SHA da37d54312e7bec2720b3bb3caef1a2b7d45131f, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -10,6 +10,7 @@ local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
 local queue -- part/notify_front.lua names it
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+-- needs: holders
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
@@ -24,6 +25,17 @@ local function score_of(id, expires) return string.format('%.0f', weight_of(id) 
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
+end
+
+-- A holder may have reduced its weight. One that weighs 1 now is above LIGHT; for each other
+-- one the holders key has a second member, whose score is the weight, below zero.
+local function reduced(id)
+  local member = 'weight|' .. id
+  return member
+end
+local function held_weight(id, score)
+  if tonumber(score) >= LIGHT then return 1 end
+  return -tonumber(redis.call('ZSCORE', holders, reduced(id)) or -weight_of(id))
 end
 local kind = redis.pcall('HSTRLEN', lock, 'kind')
 local no_hash = type(kind) == 'table' and kind.err

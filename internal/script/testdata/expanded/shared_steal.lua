@@ -1,4 +1,4 @@
--- shared_steal, SHA c90aed6040ce2d378259049eb80d0039b6b6d42c, of the text behind the empty line
+-- shared_steal, SHA ce27742c9fe92de8e515adb79c3354b9746df362, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -11,6 +11,7 @@ local lock, fence, queue, holders, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[
 local id, suffix, word, size_key = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -- a lock stores the size
 
 -- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+-- needs: holders
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
@@ -25,6 +26,17 @@ local function score_of(id, expires) return string.format('%.0f', weight_of(id) 
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
   return score < LIGHT and score or score - LIGHT
+end
+
+-- A holder may have reduced its weight. One that weighs 1 now is above LIGHT; for each other
+-- one the holders key has a second member, whose score is the weight, below zero.
+local function reduced(id)
+  local member = 'weight|' .. id
+  return member
+end
+local function held_weight(id, score)
+  if tonumber(score) >= LIGHT then return 1 end
+  return -tonumber(redis.call('ZSCORE', holders, reduced(id)) or -weight_of(id))
 end
 local kind = kind_of(id)
 -- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
@@ -59,7 +71,8 @@ if light + heavy > 0 and not seen[1] and not foreign then
   local one = redis.call('ZRANGE', holders, at, at)[1]
   if kind_of(one) ~= kind then other = kind_of(one) end
 end
-local held = not foreign and not other and expiry_of(redis.call('ZSCORE', holders, id)) > us
+local score = redis.call('ZSCORE', holders, id)
+local held = not foreign and not other and expiry_of(score) > us
 if not held and redis.call('GETRANGE', revocation, '0', '1023') ~= word then return {'not held', foreign or '', us} end
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
@@ -273,13 +286,19 @@ local function hand_over(plan, mine, leaving, capacity)
     redis.call('PEXPIRE', lock, string.format('%.0f', px)) -- first: full memory never refuses this, nor then what follows
     for i, id in ipairs(plan.grants) do redis.call('ZADD', holders, score_of(id, us + 1000 * ttls[i]), id) end
     -- Only now: while a slot moves, a key that was emptied can't be filled.
-    if leaving ~= '' then redis.call('ZREM', holders, leaving) end
+    if leaving ~= '' then redis.call('ZREM', holders, leaving, reduced(leaving)) end
     if ended > 0 then
 -- shared_remove_expired: removes holders whose time has ended, at most 500 of the light ones and 500 of
 -- the others: there may be thousands. Straight code.
--- needs: holders, us, LIGHT
-local expired = redis.call('ZCOUNT', holders, '-inf', string.format('%.0f', us))
-if expired > 0 then redis.call('ZREMRANGEBYRANK', holders, 0, math.min(expired, 500) - 1) end
+-- needs: holders, us, and shared_ids.lua
+local expired = redis.call('ZCOUNT', holders, '0', string.format('%.0f', us))
+if expired > 0 then
+  local from = redis.call('ZCOUNT', holders, '-inf', '(0')
+  local last = from + math.min(expired, 500) - 1
+  local ids = from > 0 and redis.call('ZRANGE', holders, from, last) or {}
+  redis.call('ZREMRANGEBYRANK', holders, from, last)
+  for i = 1, #ids do redis.call('ZREM', holders, reduced(ids[i])) end
+end
 local light_expired = redis.call('ZCOUNT', holders, string.format('%.0f', LIGHT), string.format('%.0f', us + LIGHT))
 if light_expired > 0 then
   local at = redis.call('ZCOUNT', holders, '-inf', string.format('(%.0f', LIGHT))
@@ -352,14 +371,17 @@ if seen[1] and not other then
 -- shared_count_used: adds up the parts of all holders. Writes nothing. It ends the script if more
 -- than 100,000 hold several permits: reading them takes too long. Straight code.
 -- needs: holders, and shared_read_state.lua
--- gives: used
+-- gives: used; weights, by id, of those that have reduced it to more than 1
 local used = light
+local weights = {}
 if heavy > 100000 then return redis.error_reply('HOLDFAST ' .. holders .. ' has too many holders') end
 if heavy > 0 then
   local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
+  local found = below > 0 and redis.call('ZRANGEBYSCORE', holders, '-inf', '(0', 'WITHSCORES', 'LIMIT', '0', '100000') or {}
+  for i = 1, #found, 2 do weights[match(found[i], '^weight|(.*)') or ''] = -tonumber(found[i + 1]) end
+  for i = 1, #ids do used = used + (weights[ids[i]] or match(ids[i], '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or 1) end
 end
-  if held then used = used - weight_of(id) end
+  if held then used = used - held_weight(id, score) end
   plan = survey('', '', used, capacity)
   if plan.other then plan = {grants = {}, drop = {}, never = {}, missed = {}} end
 end
@@ -371,7 +393,7 @@ end
 if plan then
   hand_over(plan, '', held and id or '', tonumber(seen[2]))
 elseif held then
-  redis.call('ZREM', holders, id) -- only the lock key was deleted: the waiters ask by themselves
+  redis.call('ZREM', holders, id, reduced(id)) -- only the lock key was deleted: the waiters ask by themselves
 end
 if held then publish(id, 'revoked ') end
 if plan and plan.more and not plan.first then return {'again', us} end -- the next run goes on with those behind

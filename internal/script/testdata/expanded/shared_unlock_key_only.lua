@@ -1,11 +1,11 @@
--- shared_unlock_key_only, SHA ab2a4f021d4d9b33a1a8fe14178c53936b526115, of the text behind the empty line
+-- shared_unlock_key_only, SHA ac1158b41059425f57692753273ce65472d96d15, of the text behind the empty line
 
 -- shared_unlock_key_only: shared_unlock of the holders key alone, for when the keys of a name can't be
 -- reached together. It hands nothing over: shared_unlock has to follow.
 -- KEYS holders
--- ARGV id, former ids
+-- ARGV id
 -- answers dropped (time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-redis.call('ZREM', KEYS[1], unpack(ARGV))
+redis.call('ZREM', KEYS[1], ARGV[1], 'weight|' .. ARGV[1])
 return {'dropped', us}
