@@ -17,7 +17,7 @@ var _ = table([]mutation{
 	{what: "batcher: in a Cluster each request is sent alone", pkg: ".", name: "TestNothingIsDelayedInACluster",
 		in: "internal/engine master.batcher", edits: []string{"m.e.Sharded ||", ""}},
 	{what: "batcher: a renewal is not in a batch", pkg: ".", name: "TestNoRenewalIsDelayed",
-		in: "internal/engine master.batcher", edits: []string{"machine.Renews(r.Call.Script) ||", ""}},
+		in: "internal/engine master.batcher", edits: []string{"r.Renews ||", ""}},
 	{what: "batcher: a renewal with WAIT is sent alone", pkg: ".", name: "TestDelayedAndReplicas",
 		in: "internal/engine master.batcher", edits: []string{"m.e.Sharded ||", "m.e.Sharded || m.e.WaitReplicas == 0 &&"}},
 	{what: "batcher: it works on a quorum", pkg: ".", name: "TestQuorumRequestsAreBatched",

@@ -51,7 +51,7 @@ var _ = table([]mutation{
 	{what: "shared: unlock falls back to the holders key", name: "TestSharedSlotOnTheMove",
 		in: "internal/call keyOnly", edits: []string{"script.SharedUnlock", "nil"}},
 	{what: "shared: a part is confirmed", name: "TestSharedGrantIsConfirmed",
-		in: "internal/engine Engine.acknowledges", edits: []string{"r.Call.Script", "r.Call.Script) && !r.Name.Kind.Shared("}},
+		in: "internal/machine Name.sendRenewal", edits: []string{"Replicas: n.client.WaitReplicas", "Replicas: map[bool]int{false: n.client.WaitReplicas}[n.Kind.Shared()]"}},
 	{what: "shared: a reader is not the holder of a re-entrant Mutex", name: "TestSharedDeadlock",
 		in: ". Mutex.again", edits: []string{"&& !u.Name.Kind.Shared()", ""}},
 	{what: "shared: a context of an ended lease is refused", name: "TestSharedDeadlock",
