@@ -18,7 +18,7 @@ var _ = table([]mutation{
 		in: "internal/script/part/shared_count_used.lua", edits: []string{"-tonumber(found[i + 1])", "0"}},
 	{what: "shrink: the weight that is given back is free", name: "TestKeep",
 		in: "internal/script/part/shared_count_used.lua", edits: []string{"(weights[ids[i]] or match", "(match"}},
-	{what: "shrink: it works without the lock key", pkg: "./test/client", name: "TestSharedSmaller",
+	{what: "shrink: it works without the lock key", name: "TestReducedWeightRules",
 		in: "internal/script/part/shared_reduce_weight.lua", edits: []string{"if seen[1] and not other then", "if true then"}},
 	{what: "shrink: a release frees what was counted", name: "TestReducedWeights",
 		in: "internal/script/shared/unlock.lua", edits: []string{"used - held_weight(id, expires)", "used - weight_of(id)"}},

@@ -513,16 +513,24 @@ func TestReducedWeightRules(t *testing.T) {
 			w.weighs(2, 1)
 		},
 		"it stays when the time of others ends": func(w *weights) {
-			_, b := outlived(w)
-			w.take(1)
-			w.reduce(b, 1)
+			w.take(2)
 			c := w.take(4)
 			w.reduce(c, 2)
 			w.now = w.now.Add(weightTTL / 2)
 			w.reduce(c, 2)
 			w.now = w.now.Add(weightTTL * 3 / 5)
-			w.take(4)
-			w.weighs(2, 4)
+			w.take(1)
+			w.weighs(2, 1)
+		},
+		"it is stored without the lock key, which a renewal does not create": func(w *weights) {
+			a, b := w.take(4), w.take(2)
+			w.do("DEL", w.keys.Lock())
+			w.reduce(a, 3)
+			w.reduce(b, 1)
+			w.weighs(3, 1)
+			if n := w.do("EXISTS", w.keys.Lock()); n != int64(0) {
+				w.t.Error("there is a lock key")
+			}
 		},
 		"it ends when the holder learns that it is over": func(w *weights) {
 			a, _ := outlived(w)
