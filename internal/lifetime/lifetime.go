@@ -163,6 +163,9 @@ func (l *Lifetime) Renewed(r Renewal, sent, now clock.Instant, jitter func(time.
 		l.Verified(sent)
 	}
 	l.keptUntil = max(sent.Add(l.Terms.TTL), now.Add(r.MinTTL))
+	if l.keptUntil < l.CoolUntil { // it was made before a lease that shares the turn asked for MinHold, and has cut that short
+		l.RenewAt = now
+	}
 }
 
 // Prolong moves the deadline: Redis confirmed a ttl that counts from start. It never moves it back.

@@ -181,6 +181,24 @@ func TestRequiredTTL(t *testing.T) {
 	}
 }
 
+// A renewal that was made before MinHold was asked for cuts the ttl of the lock key short: the next one follows at once.
+func TestLatePlainRenewal(t *testing.T) {
+	l := granted(lifetime.Terms{TTL: ttl}, ttl)
+	plain := lifetime.Renewal{}
+	l.Sent(plain, at(s))
+	if l.Require(at(time.Hour)) {
+		t.Fatal("the lock key does not live for an hour")
+	}
+	renew(l, lifetime.Limits{}, 0, 2*s)
+	if due := at(3 * s); l.RenewAt <= due {
+		t.Errorf("the renewal with MinTTL is followed by another one at %v", time.Duration(l.RenewAt-start))
+	}
+	l.Renewed(plain, at(s), at(3*s), least)
+	if due := at(3 * s); l.RenewAt != due {
+		t.Errorf("after the late one the next is due at %v, want %v", time.Duration(l.RenewAt-start), time.Duration(due-start))
+	}
+}
+
 // An answer moves the deadline as far as the request asked for, but never back.
 func TestDeadline(t *testing.T) {
 	margin := func(d time.Duration) time.Duration { return d - d/100 - 2*time.Millisecond }

@@ -111,7 +111,7 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		awaitedIDs:  make(map[string]*Tenure),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
 		endedIDs:    memory.For[*Name]{Limit: 1 << 12},
-		coolDowns:   memory.For[clock.Instant]{Limit: 1 << 12},
+		coolDowns:   memory.For[clock.Instant]{Limit: 1 << 20},
 		exportedIDs: memory.For[*Name]{Limit: 1 << 12},
 		remembered:  memory.Recent[*Name]{Age: time.Minute, Limit: 1 << 10},
 		cancels:     memory.Bounded[*cleanup]{Limit: maxCancels},

@@ -2,6 +2,8 @@ package mutation
 
 // MinHold, MaxHold and Once.
 var _ = table([]mutation{
+	{what: "MinHold: a late plain renewal is followed by one with it", pkg: "./internal/lifetime", name: "TestLatePlainRenewal",
+		in: "internal/lifetime Lifetime.Renewed", edits: []string{"l.keptUntil < l.CoolUntil", "false"}},
 	{what: "MinHold: a release before its end begins a cool-down", pkg: "./internal/machine", name: "TestRuleMinHold",
 		in: "internal/machine Name.endCall", edits: []string{"coolUntil > now", "coolUntil > now && false"}},
 	{what: "MinHold: Redis confirms it before the turn", pkg: "./internal/machine", name: "TestRuleMinHold",
