@@ -112,8 +112,8 @@ type ExportedState struct {
 }
 
 // Export ends a turn and forgets its tenure; Redis keeps the lock key. It fails if the turn has ended,
-// if several leases share it, or before MinHold has passed. It returns ErrReserving while a renewal
-// that reserves tokens has no answer.
+// if several leases share it, before MinHold has passed, or before Redis has stored a smaller weight. It
+// returns ErrReserving while a renewal that reserves tokens has no answer.
 func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err error) {
 	n, t := u.Name, u.Tenure
 	if e := u.HasEnded(now); e != nil {
@@ -124,6 +124,9 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 	}
 	if t.CoolUntil > now {
 		return given, wire.Failure(n.Text, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
+	}
+	if n.Kind.shrunk.unstored { // nobody would store it later
+		return given, wire.Failure(n.Text, nil, errors.New("Redis has not stored yet that it was reduced: export the lease after that"))
 	}
 	if t.reservations > 0 {
 		return given, ErrReserving

@@ -101,6 +101,14 @@ func TestSharedKinds(t *testing.T) {
 			{wait(20 * time.Millisecond), "shared_renew #1 0 1"},
 			{answer("shared_renew", renewed()), "smaller"},
 		}},
+		{name: "it is not exported before it is stored", kind: permits, beats: []beat{
+			{enter("a"), "shared_lock #1 10 try 0"},
+			{answer("shared_lock", granted(1, 1)), "a gets 1"},
+			{shrink, "shared_renew #1 0 1"},
+			{export("a"), "export: holdfast: n: Redis has not stored yet that it was reduced: export the lease after that"},
+			{answer("shared_renew", renewed()), "smaller"},
+			{export("a"), "a ends: lost: exported; the last token is 1"},
+		}},
 		{name: "a renewal of the lock key alone does not store it", kind: permits, beats: []beat{
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},

@@ -2,6 +2,8 @@ package mutation
 
 // See docs/adr/0036-a-smaller-part.md.
 var _ = table([]mutation{
+	{what: "shrink: a lease is exported only with its smaller weight", pkg: "./internal/machine", name: "TestSharedKinds",
+		in: "internal/machine Client.Export", edits: []string{"n.Kind.shrunk.unstored", "false"}},
 	{what: "shrink: a renewal stores the weight", name: "TestDowngrade",
 		in: "internal/script/shared/renew.lua", edits: []string{"reduces = weight < stored", "reduces = false"}},
 	{what: "shrink: a late renewal makes no weight larger", name: "TestReducedWeightRules",
