@@ -13,9 +13,11 @@ THIRD    = $(shell echo $$(($(PART) % 3)))
 # What make test runs: the command, all other packages outside of test/, and those of test/ that
 # TESTED names. make test-all runs the rest. Packages that measure, or need much memory or time,
 # run without the race detector. The tests of the command start hundreds of processes, which take
-# three times as long with the detector: make test runs them without it, make test-all with it.
+# three times as long with the detector: make test runs all without it, make test-all half of them
+# with it, by the hash of the commit.
 TEST     = github.com/holdfast-go/holdfast/test
 COMMAND  = github.com/holdfast-go/holdfast/cmd/holdfast
+HALF     = $(if $(filter %0 %2 %4 %6 %8,$(PART)),[A-R],[S-Z])
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(COMMAND) $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
@@ -57,7 +59,8 @@ test: ## that library and command work here: race detector, real servers, 2,000 
 # Programs that a test builds and runs are not seen by go test's cache, hence -count 1.
 test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
-		"scripts/beside 'go test -race -count 1 -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
+		"scripts/beside 'go test -race -count 1 -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(COMMAND) $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
+			'go test -race -count 1 -parallel 4 -timeout $(LIMIT) -run \"^Test$(HALF)\" $(COMMAND)' \
 			'go test -count 1 -timeout $(LIMIT) $(TEST)/faults'" \
 		"scripts/beside 'go test -count 1 -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(THIRD)/3' \
