@@ -14,8 +14,8 @@ import (
 
 const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
-// ask sends the first lock of a tenure. If the name was found held, it first opens the
-// subscription.
+// ask sends a lock for a tenure that is not in the queue yet. If an earlier lock found the name held, ask
+// opens the subscription before.
 func (n *Name) ask(now clock.Instant) {
 	t := n.tenure
 	switch {

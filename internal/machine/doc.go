@@ -10,7 +10,7 @@
 // the use of a tenure by one local waiter. A [Request] is one script call. A [Kind] has the way in
 // which a name is asked for: as a Mutex, as a part of a Semaphore, with another owner or ttl.
 //
-//	          waiter          granted             nobody left, or recalled
+//	          waiter          granted                  nobody left to serve
 //	(no id) ---------> asked ----------> holding -------------------------> releasing
 //	                     |                ^   |                                  |
 //	              queued |        granted |   | deadline, MaxHold,               | released,

@@ -363,7 +363,7 @@ func (n *Name) reject(err error) {
 	}
 }
 
-// tick is the timer of the local name.
+// tick does what is due when the timer of the local name fires.
 func (n *Name) tick(now clock.Instant) {
 	if n.client.Closed {
 		return

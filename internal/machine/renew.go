@@ -27,7 +27,7 @@ func (n *Name) renew(t *Tenure, now clock.Instant) {
 	}
 }
 
-// MarkSent is called just before a renewal is sent that waited for a pipeline: its ttl counts from now.
+// MarkSent is called when the pipeline for which a renewal waited is about to be sent: its ttl counts from now.
 // It returns false if the renewal must not be sent, because the tenure was released, ended or
 // exported meanwhile.
 func (r *Request) MarkSent(now clock.Instant) bool {

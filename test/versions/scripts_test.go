@@ -137,7 +137,6 @@ var meetings = []meeting{
 	{"holder", script.SharedUnlockKeyOnly, "H", []string{permit}, nil, "dropped"},
 	{"holder", script.SharedRenew, "LFQH", []string{permit, "1"}, nil, "lost"},
 	{"fence", script.SharedRenew, "LFQH", []string{permit, "1"}, shared(permit), refused},
-	{"waiter", script.SharedRenew, "LFQH", []string{permit, "1", "", "c.mine.5000.s2|o"}, shared("c.mine.5000.s2|o"), refused},
 	{"holder", script.SharedExported, "LFQHR", []string{permit, "renew"}, nil, "lost"},
 	{"fence", script.SharedExported, "LFQHR", []string{permit, "renew"}, shared(permit), refused},
 	{"holder", script.SharedRenewKeyOnly, "H", []string{permit}, nil, "lost"},
@@ -199,6 +198,31 @@ func TestScriptsMeetALaterVersion(t *testing.T) {
 	for _, f := range script.All() {
 		if writes(f.Source) && !met[f.Script] && !slices.Contains(beside, f.Script) {
 			t.Errorf("%s writes, and the table does not say what it does when it meets another version", f.Name)
+		}
+	}
+}
+
+// A renewal that reduces a weight cannot hand over to a waiter of another version, and says so. The
+// weight is stored by then, so the next renewal is good: the holder of this version goes on.
+func TestReducedBesideALaterVersion(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	store := clienttest.OpenStore(t, server.URL(), nil)
+	const id = "c.mine.5000.s2|o"
+	for _, command := range append(planted["waiter"],
+		[]any{"HSET", "L", "kind", "semaphore", "capacity", 2}, []any{"ZADD", "H", time.Now().Add(time.Minute).UnixMicro(), id}) {
+		server.MustDo(t, command...)
+	}
+	queue := fmt.Sprint(server.MustDo(t, "ZRANGE", "Q", 0, -1, "WITHSCORES"))
+	for i, want := range []string{refused, "renewed"} {
+		reply, err := store.Eval(t.Context(), driver.Call{Script: script.SharedRenew, Keys: []string{"L", "F", "Q", "H"}, Args: []string{id, "0", "", "1"}})
+		if got := wordOf(reply, err); got != want {
+			t.Errorf("renewal %d: got %q (%q, %v), want %s", i+1, got, reply, err, want)
+		}
+		if light, all := server.MustDo(t, "ZCOUNT", "H", 1<<52, "+inf"), server.MustDo(t, "ZCARD", "H"); fmt.Sprintf("%v %v", light, all) != "1 1" {
+			t.Errorf("renewal %d: %v of %v holders have weight 1, want 1 of 1", i+1, light, all)
+		}
+		if got := fmt.Sprint(server.MustDo(t, "ZRANGE", "Q", 0, -1, "WITHSCORES")); got != queue {
+			t.Errorf("renewal %d: the queue is %v, want %v", i+1, got, queue)
 		}
 	}
 }
