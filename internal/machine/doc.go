@@ -32,7 +32,7 @@
 //	a tenure at its deadline, after    stop      the lock key, until Release, Grace or its expiry; without a
 //	MaxHold, or revoked                          turn it is released at once
 //	a stopped tenure, never released   expire    nothing: the lock key has expired
-//	a tenure that Redis does not have  lose      nothing; of a reduced weight perhaps a former id, until unlock
+//	a tenure that Redis does not have  lose      nothing
 //	a tenure by unlock or cooldown     release   nothing, or the id of its successor in the queue, or the cool-down
 //	a tenure by Lease.Export           export    the lock key: it is the adopter's
 //	a local name that nobody wants     forget    nothing; it gives up its tenure first
