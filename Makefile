@@ -4,11 +4,12 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VALE     = github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
-# All mutations take most of an hour, and the medium bounds of the searches eight minutes of two
-# processors: make test-all takes a ninetieth of the mutations and a third of the bounds, by the
+# All mutations take an hour and more, and the medium bounds of the searches eight minutes of two
+# processors: make test-all takes a ninetieth of the mutations and a sixth of the bounds, by the
 # hash of the commit.
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
-THIRD    = $(shell echo $$(($(PART) % 3)))
+SIXTH    = $(shell echo $$(($(PART) % 6)))
+BENCHES  = $(sort $(dir $(shell git grep -l "^func Benchmark" -- "*_test.go" | sed "s|^|./|")))
 
 # What make test runs: the command, all other packages outside of test/, and those of test/ that
 # TESTED names. make test-all runs the rest. Packages that measure, or need much memory or time,
@@ -63,10 +64,10 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 			'go test -race -count 1 -parallel 4 -timeout $(LIMIT) -run \"^Test$(HALF)\" $(COMMAND)' \
 			'go test -count 1 -timeout $(LIMIT) $(TEST)/faults'" \
 		"scripts/beside 'go test -count 1 -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
-			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(THIRD)/3' \
+			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(SIXTH)/6' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
-		"go test -run '^$$' -bench . -benchtime 1x work" "make mutations MUTATIONS='-part $(PART)/90'"
+		"go test -run '^$$' -bench . -benchtime 1x $(BENCHES)" "make mutations MUTATIONS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli
