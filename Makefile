@@ -48,8 +48,8 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 	@scripts/steps "check: vet, format, all tests of the root, and those of the other modules that are quick and need no server. A minute once all is built." "" \
 		"go vet work" "! gofmt -l . | grep ." "go test $(ROOT)" "go test -short $(filter-out $(ROOT),$(WORK))"
 
-test: ## that library and command work here: race detector, real servers, 2,000 random runs; under eight minutes
-	@scripts/steps "test: with the race detector, on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
+test: ## that library and command work here: race detector (not for the command), real servers, 2,000 random runs; under eight minutes
+	@scripts/steps "test: with the race detector (the command without it), on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
 			'go test -parallel 4 -timeout $(LIMIT) $(COMMAND)' \
 			'nice go test -race -timeout $(LIMIT) -run RandomRuns $(TEST)/sim -args -sim.seeds 40' \
