@@ -126,7 +126,7 @@ func (c *Client) Export(u *Turn, now clock.Instant) (given ExportedState, err er
 		return given, wire.Failure(n.Text, nil, errors.New("its Mutex.MinHold is not over: export the lease after that"))
 	}
 	if n.Kind.shrunk.unstored { // nobody would store it later
-		return given, wire.Failure(n.Text, nil, errors.New("Redis has not stored yet that it was reduced: export the lease after that"))
+		return given, wire.Failure(n.Text, nil, errors.New("the smaller weight is not stored in Redis yet: export the lease after that"))
 	}
 	if t.reservations > 0 {
 		return given, ErrReserving

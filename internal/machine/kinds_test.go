@@ -105,7 +105,7 @@ func TestSharedKinds(t *testing.T) {
 			{enter("a"), "shared_lock #1 10 try 0"},
 			{answer("shared_lock", granted(1, 1)), "a gets 1"},
 			{shrink, "shared_renew #1 0 1"},
-			{export("a"), "export: holdfast: n: Redis has not stored yet that it was reduced: export the lease after that"},
+			{export("a"), "export: holdfast: n: the smaller weight is not stored in Redis yet: export the lease after that"},
 			{answer("shared_renew", renewed()), "smaller"},
 			{export("a"), "a ends: lost: exported; the last token is 1"},
 		}},
