@@ -24,6 +24,10 @@ ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(COMMAND) $(TEST)/%,$(WORK)) $(filter $(addprefix $(TEST)/,client drivers guide guide/% journal layout promises support/redistest support/waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(TEST)/,attack bench bench/% many faults),$(WORK))
 
+# What make check runs besides the root. Linking the tests of all packages in test/ would take
+# longer than running those that need no server.
+QUICK    = $(filter-out $(ROOT) $(COMMAND) $(TEST)/%,$(WORK)) $(addprefix $(TEST)/,layout guide/... sim)
+
 # The simulation runs in two halves that take the same time, so that both processors have
 # work. TestCoverage counts what the random runs reach, so it is in their half, and so is
 # what -sim.rounds makes longer. Without flags, go test ./test/sim plays a quarter of the
@@ -44,9 +48,9 @@ VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
-check: ## what to run before each commit; Go alone, a minute once all is built
-	@scripts/steps "check: vet, format, all tests of the root, and those of the other modules that are quick and need no server. A minute once all is built." "" \
-		"go vet work" "! gofmt -l . | grep ." "go test $(ROOT)" "go test -short $(filter-out $(ROOT),$(WORK))"
+check: ## what to run before each commit; Go alone, about a minute once all is built
+	@scripts/steps "check: vet, format, all tests of the root, and those of other modules that are quick and need no server; not those of the command, which start processes. About a minute once all is built." "" \
+		"! gofmt -l . | grep ." "scripts/beside 'go test $(ROOT)' 'go test -short $(QUICK)' 'go vet work'"
 
 test: ## that library and command work here: race detector (not for the command), real servers, 2,000 random runs; under eight minutes
 	@scripts/steps "test: with the race detector (the command without it), on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
@@ -63,8 +67,9 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 		"scripts/beside 'go test -race -count 1 -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(COMMAND) $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
 			'go test -race -count 1 -parallel 4 -timeout $(LIMIT) -run \"^Test$(HALF)\" $(COMMAND)' \
 			'go test -count 1 -timeout $(LIMIT) $(TEST)/faults'" \
-		"scripts/beside 'go test -count 1 -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults,$(UNRACED))' \
+		"scripts/beside 'go test -count 1 -p 1 -timeout $(LIMIT) $(filter-out $(TEST)/faults $(TEST)/many,$(UNRACED))' \
 			'go test -count 1 -run ^TestSearch ./internal/machine ./internal/ballot -args -search.medium -search.part $(SIXTH)/6' \
+			'go test -count 1 -timeout $(LIMIT) $(TEST)/many' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
 		"go test -run '^$$' -bench . -benchtime 1x $(BENCHES)" "make mutations MUTATIONS='-part $(PART)/90'"
