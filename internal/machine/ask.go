@@ -37,6 +37,7 @@ func (n *Name) sendLock(now clock.Instant) {
 	s, args := script.Lock, append([]string{t.ID}, n.Kind.lockArgs...)
 	if first := n.Kind.First; first != nil {
 		s, args = first.Script, append(args, first.Args...)
+		r.OnAnswer = (*Request).firstLockAnswered
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
 		t.sentWait = true
 		r.hasPlace = t.arrival > 0
@@ -55,26 +56,29 @@ func (n *Name) sendLock(now clock.Instant) {
 
 func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
-	if n.client.awaitedIDs[t.ID] != nil {
-		defer n.client.leftoverProgress(t.ID)
-	}
-	if err == nil {
-		t.openLocks--
-	}
-	if a.Capacity > 0 {
-		n.noteSize(a)
-	}
 	newest := t.asking == r
 	if newest {
 		t.asking = nil
 	}
-	switch {
-	case err != nil:
+	if a.Capacity > 0 {
+		n.noteSize(a)
+	}
+	if err != nil {
 		n.lockFailed(r, newest, err, now)
-		return
-	case a.Word == wire.Granted:
+	} else if t.openLocks--; a.Word == wire.Granted {
 		n.lockGranted(t, r, a, now)
-		return
+	} else {
+		n.notGranted(r, a, now)
+	}
+	if t.phase == ended {
+		n.client.leftoverProgress(t.ID)
+	}
+}
+
+// notGranted handles an answer to a lock that is neither an error nor a grant.
+func (n *Name) notGranted(r *Request, a wire.Answer, now clock.Instant) {
+	t := r.Tenure
+	switch {
 	case t.givenBack() && (a.Word == wire.Queued || a.Word == wire.Again):
 		n.client.cancelID(t.ID, n, now)
 		return
@@ -83,12 +87,7 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	n.failingSince = 0
 	n.client.cancelStaleID(a.Holder, now) // a failover has brought the id back
-	if a.Word == wire.Passed {
-		n.leaveGroup()
-	}
-	t.group = nil
 	switch a.Word {
-	case wire.Passed: // the other local waiters ask for this name alone
 	case wire.Held:
 		n.refusedTry(a, now)
 	case wire.Queued:
@@ -113,9 +112,6 @@ func (r *Request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lockGranted handles a grant in the answer to a lock, or to the unlock that queued the id.
 func (n *Name) lockGranted(t *Tenure, r *Request, a wire.Answer, now clock.Instant) {
-	if first := n.Kind.First; first != nil && n.client.tenures[first.Victim.ID] != nil { // this Client had the victim
-		n.client.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)
-	}
 	n.client.granted(t, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.Sent, ttl: n.Kind.TTL, recallSure: n.sub.confirmedBefore(r.Sent),
@@ -132,9 +128,7 @@ func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant)
 	t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
 	n.refusedUnwritten(t, err)
 	if newest {
-		if together := refused && n.leaveGroup(); !together || wire.Transient(err) { // else it may be about another name
-			n.failed(err, r.Sent, now)
-		}
+		n.failed(err, r.Sent, now)
 		n.step(now)
 	} else if t.givenBack() && !refused {
 		n.client.cancelTenure(t, now)
@@ -364,6 +358,15 @@ func labelOf(holder string) string {
 	}
 	id, _ := keyspace.ParseID(holder)
 	return id.Owner
+}
+
+// firstLockAnswered takes the answer to a FirstLock. A steal may have ended a tenure of this Client.
+func (r *Request) firstLockAnswered(a wire.Answer, err error, now clock.Instant) {
+	victim := r.Name.Kind.First.Victim
+	if t := r.Name.client.tenures[victim.ID]; t != nil && a.Word == wire.Granted {
+		t.stolen(victim.Reason, now)
+	}
+	r.lockAnswered(a, err, now)
 }
 
 // notStolen handles the answer not held to a steal. If an earlier run of the script had no

@@ -35,19 +35,18 @@ func TestEachAnswerHasAHandler(t *testing.T) {
 	for _, test := range []struct {
 		request string
 		scripts []*driver.Script
-		more    wire.Word // wire.ShareOf answers it
 		noRenew bool
 		inputs  []input
 	}{
-		{"lock", []*driver.Script{script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock}, wire.Passed, false, []input{enter("a")}},
-		{"renew", []*driver.Script{script.Renew, script.SharedRenew, script.RenewKeyOnly, script.SharedRenewKeyOnly}, wire.NoWord, false,
+		{"lock", []*driver.Script{script.Lock, script.SharedLock, script.Adopt, script.Take, script.OnceLock}, false, []input{enter("a")}},
+		{"renew", []*driver.Script{script.Renew, script.SharedRenew, script.RenewKeyOnly, script.SharedRenewKeyOnly}, false,
 			[]input{enter("a"), answer("lock", granted(1, 8)), pushed(wire.PushRevoked, "#1")}},
-		{"held", []*driver.Script{script.Held, script.SharedHeld}, wire.NoWord, true,
+		{"held", []*driver.Script{script.Held, script.SharedHeld}, true,
 			[]input{enter("a"), answer("lock", granted(1, 8)), pushed(wire.PushRevoked, "#1")}},
-		{"unlock", []*driver.Script{script.Unlock, script.SharedUnlock, script.Cooldown, script.UnlockKeyOnly, script.SharedUnlockKeyOnly}, wire.NoWord, false,
+		{"unlock", []*driver.Script{script.Unlock, script.SharedUnlock, script.Cooldown, script.UnlockKeyOnly, script.SharedUnlockKeyOnly}, false,
 			[]input{enter("a"), answer("lock", granted(1, 8)), release("a")}},
 	} {
-		known := append(wordsOf(test.scripts...), test.more)
+		known := wordsOf(test.scripts...)
 		for w := wire.NoWord + 1; w <= wire.TooSlow; w++ {
 			y := newPlay(t, Settings{})
 			y.kind = &Kind{Terms: lifetime.Terms{TTL: y.p.TTL, NoRenew: test.noRenew}}

@@ -215,7 +215,7 @@ func (g *Group) ask(now clock.Instant) {
 		}
 		r := &Request{
 			Call: n.callFor(script.Lock, []string{t.ID}), Name: n, Tenure: t, locks: t.ID,
-			Sent: now, Attempt: g.client.Attempt(), OnAnswer: (*Request).lockAnswered,
+			Sent: now, Attempt: g.client.Attempt(), OnAnswer: (*Request).groupAnswered,
 		}
 		if t.firstSent == 0 {
 			t.firstSent = now
@@ -230,13 +230,32 @@ func (g *Group) ask(now clock.Instant) {
 	g.client.Host.Send(g.Asking)
 }
 
-// leaveGroup makes a name go on without its group, and reports whether it had one. A caller that
-// wanted all names at once gets ErrOneByOne.
-func (n *Name) leaveGroup() bool {
-	if n.tenure.group == nil {
-		return false
+// groupAnswered takes the answer to a lock that a group carried. After the first answer the name goes
+// on alone. If the answer is passed or an error, it may be about another name: the caller wanted all
+// names at once, and gets ErrOneByOne.
+func (r *Request) groupAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.Name, r.Tenure
+	_, refused := wire.AsServerError(err)
+	if t.phase > queued || err != nil && (!refused || t.asking != r) {
+		r.lockAnswered(a, err, now)
+		return
 	}
-	n.tenure.group = nil
-	n.answerTries(func() error { return ErrOneByOne })
-	return true
+	t.group = nil
+	if a.Word == wire.Passed || refused {
+		n.answerTries(func() error { return ErrOneByOne })
+	}
+	switch {
+	case a.Word == wire.Passed:
+		t.openLocks--
+		n.failingSince = 0
+	case refused && !wire.Transient(err):
+		n.refusedUnwritten(t, err)
+	default:
+		r.lockAnswered(a, err, now)
+		return
+	}
+	if t.asking == r {
+		t.asking = nil
+	}
+	n.step(now) // the other local waiters ask for this name alone
 }

@@ -117,7 +117,7 @@ var _ = table([]mutation{
 	{what: "a late take does not shorten MinHold", name: "TestStealForOneselfLateAndMinHold",
 		in: "internal/script/mutex/take.lua", edits: []string{"if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end", ""}},
 	{what: "a take from another lease of ours ends that lease first", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
-		in: "internal/machine Name.lockGranted", edits: []string{"n.client.tenures[first.Victim.ID].stolen(first.Victim.Reason, now)", "_ = first"}},
+		in: "internal/machine Request.firstLockAnswered", edits: []string{"t.stolen(victim.Reason, now)", "_ = t"}},
 	{what: "a take or an adoption that is answered after Close is undone", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",
 		in: "internal/machine Name.sendLock", edits: []string{"locks: t.ID", `locks: map[bool]string{true: t.ID}[n.Kind.First == nil]`}},
 	{what: "a taken name does not linger", pkg: "./internal/machine", name: "TestRuleRevokeStealExport",

@@ -13,7 +13,7 @@ var _ = table([]mutation{
 	{what: "search: a late granted answer is cancelled", pkg: "./internal/machine", name: "TestSearch",
 		in: "internal/machine Client.granted", edits: []string{"c.cancelID(t.ID, n, now)", ""}},
 	{what: "search: a late queued answer is cancelled", pkg: "./internal/machine", name: "TestSearch",
-		in: "internal/machine Request.lockAnswered", edits: []string{"n.client.cancelID(t.ID, n, now)", "_ = 0"}},
+		in: "internal/machine Name.notGranted", edits: []string{"n.client.cancelID(t.ID, n, now)", "_ = 0"}},
 	{what: "search: so it is while its id is released", pkg: "./internal/machine", name: "TestSearch",
 		in: "internal/machine Tenure.givenBack", edits: []string{"t.phase == releasing ||", ""}},
 	{what: "search: so it is if a lock failed that may run later", pkg: "./internal/machine", name: "TestSearch",
