@@ -30,8 +30,6 @@ func (h host) Send(r *machine.Request) {
 	h.outbox = append(h.outbox, sending{r, ctx})
 }
 
-func (host) NotBefore(string) clock.Instant { return 0 }
-
 func (h host) Deliver(w *machine.LocalWaiter, o machine.Outcome) {
 	w.Call.(*pending).ready <- o
 }

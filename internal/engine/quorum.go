@@ -22,7 +22,7 @@ import (
 // quorum is the Host of a Client whose names are locked on a quorum. Its ballot decides which
 // calls each node gets, and when enough nodes have answered. The engine's mutex protects it.
 type quorum struct {
-	machine.Host // for all methods except Send and NotBefore
+	machine.Host // for all methods except Send
 	e            *Engine
 	nodes        []*node
 	ballot       *ballot.Ballot
@@ -42,6 +42,7 @@ func newQuorum(e *Engine, id string, stores []driver.Store) *quorum {
 	q := &quorum{Host: e.client.Host, e: e}
 	q.ballot = ballot.New(ballot.Settings{ID: id, Nodes: len(stores), Attempt: e.client.Attempt(), Random: e.client.Jitter}, nodesHost{q})
 	q.timer = clock.Timer{Fire: q.tick}
+	e.client.NotBefore = q.ballot.NotBefore
 	e.client.Host, e.servers, e.batchers = q, q, nil
 	for i, store := range stores {
 		e.batchers = append(e.batchers, e.newBatcher())
@@ -64,8 +65,10 @@ func (q *quorum) Send(r *machine.Request) {
 	case script.Held:
 		a.Op = ballot.Held
 	case script.Unlock:
-		if a.Op = ballot.Unlock; r.Tenure == nil { // in the background
+		if r.Tenure == nil { // in the background
 			a.Op, a.Owned = ballot.Undo, true
+		} else {
+			a.Op, r.OnAnswer = ballot.Unlock, (*machine.Request).MajorityUnlocked
 		}
 	case script.Cancel:
 		a.Op = ballot.Undo
@@ -112,8 +115,6 @@ func (nodesHost) Answer(asked *ballot.Request, a wire.Answer, err error, now clo
 func (q nodesHost) Failed(name string, c *ballot.Call, err error) {
 	q.Warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", name, "script", c.Script.Name, "error", err)
 }
-
-func (q *quorum) NotBefore(name string) clock.Instant { return q.ballot.NotBefore(name) }
 
 func (q *quorum) dropped(r *machine.Request) { q.ballot.Dropped(r.Part) }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -275,8 +274,9 @@ type grant struct {
 	waiting    int64
 	start      clock.Instant // of the ttl
 	ttl        time.Duration
-	recallSure bool // no later recall can be missed
-	pushed     bool // it came by the subscription
+	recallSure bool  // no later recall can be missed
+	pushed     bool  // it came by the subscription
+	servesUpTo int64 // only local waiters up to this number get a turn; 0: until a recall
 }
 
 // granted begins a tenure with the first grant of its id. Later grants only prolong
@@ -287,21 +287,9 @@ func (c *Client) granted(t *Tenure, g grant, now clock.Instant) {
 	t.Expiry = max(t.Expiry, now.Add(g.ttl))
 	switch t.phase {
 	case asked, queued:
-		if n.tenure.successor == t { // the unlock that queued it has run
-			n.released(nil, now)
-		}
 		n.begin(t, g, now)
 	case holding:
-		if now < t.Ends() {
-			if c.WaitReplicas == 0 { // else only renewals count
-				t.Prolong(g.start, g.ttl, c.Jitter)
-				t.tokens.Add(g.base, g.size)
-			}
-			t.recallSure = t.recallSure || g.recallSure
-			if g.waiting > 0 {
-				n.recalled(t)
-			}
-		}
+		n.grantedAgain(t, g, now)
 	case releasing, ended:
 		c.cancelID(t.ID, n, now)
 		return
@@ -311,22 +299,30 @@ func (c *Client) granted(t *Tenure, g grant, now clock.Instant) {
 	n.step(now)
 }
 
+// grantedAgain handles a later grant of a tenure that has the name.
+func (n *Name) grantedAgain(t *Tenure, g grant, now clock.Instant) {
+	if now >= t.Ends() {
+		return
+	}
+	if n.client.WaitReplicas == 0 { // else only renewals count
+		t.Prolong(g.start, g.ttl, n.client.Jitter)
+		t.tokens.Add(g.base, g.size)
+	}
+	t.recallSure = t.recallSure || g.recallSure
+	if g.waiting > 0 {
+		n.recalled(t)
+	}
+}
+
 func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	t.asking, t.group, n.askAt, n.failingSince = nil, nil, 0, 0
 	if now >= clock.Deadline(g.start, g.ttl) {
-		t.sentWait = true // the lock key may have this id: to give it up, a cancel is needed
-		if n.lateAgain(t, g, now) {
-			n.tooSlow(now, now.Sub(g.start))
-			return
-		}
-		t.inQueue = false // this grant took the id out of the queue: a new place shows no lost subscription
-		n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
+		n.grantedLate(t, g, now)
 		return
 	}
 	othersWait := g.waiting > 0 || t.earlyRecall
 	t.setPhase(holding)
-	t.recallSure, t.pushed = g.recallSure, g.pushed
-	t.fenceRenewedAt = g.start
+	t.recallSure, t.pushed, t.servesUpTo, t.fenceRenewedAt = g.recallSure, g.pushed, g.servesUpTo, g.start
 	t.Prolong(g.start, g.ttl, n.client.Jitter)
 	if t.VerifySince > 0 {
 		t.RenewAt = now
@@ -334,12 +330,20 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 	if t.acknowledged = n.client.WaitReplicas == 0; t.acknowledged {
 		t.tokens.Add(g.base, g.size)
 	}
-	if !n.client.Queue {
-		n.servesPresent(t, g)
-	}
 	if othersWait {
 		n.recalled(t)
 	}
+}
+
+// grantedLate handles a grant that was over when it arrived.
+func (n *Name) grantedLate(t *Tenure, g grant, now clock.Instant) {
+	t.sentWait = true // the lock key may have this id: to give it up, a cancel is needed
+	if n.lateAgain(t, g, now) {
+		n.tooSlow(now, now.Sub(g.start))
+		return
+	}
+	t.inQueue = false // this grant took the id out of the queue: a new place shows no lost subscription
+	n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
 }
 
 // lateAgain notes that a grant was over when it arrived. It reports whether the ttl is too short
@@ -405,7 +409,8 @@ func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	case err != nil:
 		n.failed(err, r.Sent, now)
 	case a.Word == wire.Granted:
-		n.lockGranted(t, r, a, now)
+		g := grant{base: a.Base, size: a.Size, start: r.Sent, ttl: n.Kind.TTL, recallSure: true, servesUpTo: n.presentUpTo(a.Size)}
+		n.client.granted(t, g, now)
 		return
 	case a.Word == wire.TooSlow:
 		n.tooSlow(now, now.Sub(r.Sent))
@@ -433,14 +438,14 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 	}
 }
 
-// servesPresent limits a tenure on a quorum, where no client can recall it. It serves the present
-// local waiters, as far as its tokens last, and ends.
-func (n *Name) servesPresent(t *Tenure, g grant) {
-	t.tokens = tokens.From(g.base, g.size)
-	t.servesUpTo = max(1, n.admitted)
+// presentUpTo returns the servesUpTo of a grant on a quorum, where no client can recall it: it serves
+// the present local waiters, as far as its tokens last.
+func (n *Name) presentUpTo(tokens int64) int64 {
+	last := max(1, n.admitted)
 	if w := n.waiters.first; w != nil {
-		t.servesUpTo = min(t.servesUpTo, w.number+g.size-1)
+		last = min(last, w.number+tokens-1)
 	}
+	return last
 }
 
 // orphan is a key without expiry that a waiter keeps seeing.

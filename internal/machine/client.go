@@ -21,7 +21,8 @@ type Client struct {
 	Settings
 	Host        Host
 	Random      func() uint64
-	ClientID    string // the first part of each id of this Client
+	NotBefore   func(name string) clock.Instant // of a quorum: do not ask for the name earlier, because it is left to other Clients; nil: ask now
+	ClientID    string                          // the first part of each id of this Client
 	idPrefix    string
 	defaultKind *Kind // of calls with the owner and the ttl of the Client
 	Schedule    clock.Schedule
@@ -54,7 +55,6 @@ type Client struct {
 // method must not block, and must not call an input of the Client.
 type Host interface {
 	Send(r *Request)                        // when the mutex is released
-	NotBefore(name string) clock.Instant    // do not ask for the name earlier: it is left to other Clients; 0: ask now
 	Deliver(w *LocalWaiter, o Outcome)      // ends the call of w
 	Answer(about any, err error)            // the result of a *Request, or of the release of a *Turn; nil: success
 	Done(what any)                          // resumes the call that waits for a *Tenure, a *Removal or a *Kind

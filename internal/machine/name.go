@@ -69,7 +69,9 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 			own.setKeys(k)
 		}
 		n = c.newName(key, name, k, cmp.Or(own, c.defaultKind))
-		n.askAt = c.Host.NotBefore(name)
+		if c.NotBefore != nil {
+			n.askAt = c.NotBefore(name)
+		}
 	} else if w.Try && n.busy() {
 		return nil, n.Held(now)
 	}

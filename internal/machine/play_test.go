@@ -196,8 +196,11 @@ func (l listener) Send(r *Request) {
 	l.recorder.Send(r)
 	if !l.y.p.Queue { // as the ballot does
 		r.Unsent = false
-		if r.Call.Script == script.Lock {
+		switch {
+		case r.Call.Script == script.Lock:
 			r.Attempt, r.OnAnswer = time.Hour, (*Request).TryAnswered
+		case r.Call.Script == script.Unlock && r.Tenure != nil:
+			r.OnAnswer = (*Request).MajorityUnlocked
 		}
 	}
 	l.y.all, l.y.bounds[r] = append(l.y.all, r), r.Attempt

@@ -66,6 +66,15 @@ func TestQuorum(t *testing.T) {
 			{answer("lock", polls), "try: held by another; lock #2 wait 0"},
 			{answer("lock", polls), ""},
 		}},
+		{name: "a majority answers an earlier unlock", quorum: true, beats: []beat{
+			{enter("a"), "lock #1 wait 0"},
+			{answer("lock", granted(1, 8)), "a gets 1"},
+			{release("a"), "a ends: released; unlock #1"},
+			{fail("unlock", errNetwork), ""},
+			{wait(20 * time.Millisecond), "unlock #1"},
+			{answer("unlock 1", wire.Answer{Word: wire.NotHeld}), ""},
+			{answer("unlock 1", released()), "release of a: ok"},
+		}},
 		{name: "no majority answers", quorum: true, beats: []beat{
 			{enter("a"), "lock #1 wait 0"},
 			{fail("lock", errNetwork), ""},

@@ -43,11 +43,14 @@ func newQuorumClient(s Settings) (*Client, *recorder) {
 		outcomes: map[*LocalWaiter]Outcome{}, answers: map[any]error{}, dones: map[any]bool{},
 		ends: map[*Turn]bool{}, listening: map[*Subscriber]bool{},
 	}
-	return New(s, h, rand.New(rand.NewPCG(1, 2)).Uint64), h
+	c := New(s, h, rand.New(rand.NewPCG(1, 2)).Uint64)
+	if !c.Queue {
+		c.NotBefore = func(string) clock.Instant { return h.notBefore }
+	}
+	return c, h
 }
 
 func (h *recorder) Send(r *Request)                   { h.sent = append(h.sent, r) }
-func (h *recorder) NotBefore(string) clock.Instant    { return h.notBefore }
 func (h *recorder) Deliver(w *LocalWaiter, o Outcome) { h.outcomes[w] = o }
 func (h *recorder) Answer(about any, err error)       { h.answers[about] = err }
 func (h *recorder) Done(what any)                     { h.dones[what] = true }

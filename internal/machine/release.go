@@ -70,14 +70,10 @@ func (t *Tenure) answerRelease(err error) {
 
 func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
-	if n.tenure != t || t.phase != releasing {
-		return // it was too late
-	}
-	if t.unlocking != r && (n.client.Queue || a.Word != wire.Released) {
-		return // the answer to an earlier unlock; on a quorum a majority may answer that one later
+	if n.tenure != t || t.phase != releasing || t.unlocking != r {
+		return // it was too late, or answers an earlier unlock
 	}
 	t.unlocking = nil
-	successor := t.successor
 	switch a.Word {
 	case wire.Released, wire.NotHeld, wire.Dropped, wire.Again, wire.Granted, wire.Queued:
 	default:
@@ -90,20 +86,36 @@ func (r *Request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		}
 		n.retryLater(err, r.Sent, now)
 		n.arm(now)
-		return
 	case a.Word == wire.Again:
 		if !n.Kind.Shared() {
 			t.unlocks-- // it has released nothing; shared_unlock has
 		}
 		n.sendUnlock(now)
 		n.arm(now)
-		return
+	default:
+		n.unlocked(r, a, now)
 	}
+}
+
+// MajorityUnlocked takes the answer to an unlock on a quorum. A majority may answer an earlier unlock
+// later.
+func (r *Request) MajorityUnlocked(a wire.Answer, err error, now clock.Instant) {
+	if a.Word == wire.Released && r.Tenure.phase == releasing {
+		r.Tenure.unlocking = r
+	}
+	r.unlockAnswered(a, err, now)
+}
+
+// unlocked handles an answer to unlock after which Redis does not have the id.
+func (n *Name) unlocked(r *Request, a wire.Answer, now clock.Instant) {
+	t, successor := r.Tenure, r.Tenure.successor
 	// "not held" counts as released: an earlier run of the script may have released the name,
 	// or the lock key may have expired before the script ran.
 	t.Waive() // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a, now), now)
-	n.askAt = n.client.Host.NotBefore(n.Text)
+	if n.client.NotBefore != nil {
+		n.askAt = n.client.NotBefore(n.Text)
+	}
 	if a.Word == wire.Dropped { // only the lock key is deleted: the next waiter must get the name
 		n.client.handOverAfterSplit(t.ID, n, now)
 	}

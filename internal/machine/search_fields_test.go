@@ -18,7 +18,7 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Client](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
+		"Settings Host Random NotBefore ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
 		"client key Text Kind Keys shard sub nextOnSub prevOnSub admitted lastErr backoff unacknowledgedSince notBatched orphan Place"},

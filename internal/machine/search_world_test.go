@@ -227,14 +227,13 @@ func (pr *searchProc) Listen(_ *Subscriber, again bool) {
 	}
 }
 
-func (pr *searchProc) NotBefore(string) clock.Instant { return 0 }
-func (pr *searchProc) Answer(any, error)              {}
-func (pr *searchProc) Done(any)                       {}
-func (pr *searchProc) Ended(*Turn)                    {}
-func (pr *searchProc) Note(Event)                     {}
-func (pr *searchProc) Warn(string, ...any)            {}
-func (pr *searchProc) Unlisten(*Subscriber)           {}
-func (pr *searchProc) ShowDetails()                   {}
+func (pr *searchProc) Answer(any, error)    {}
+func (pr *searchProc) Done(any)             {}
+func (pr *searchProc) Ended(*Turn)          {}
+func (pr *searchProc) Note(Event)           {}
+func (pr *searchProc) Warn(string, ...any)  {}
+func (pr *searchProc) Unlisten(*Subscriber) {}
+func (pr *searchProc) ShowDetails()         {}
 
 // flush does what the engine does when it releases the mutex.
 func (pr *searchProc) flush() {

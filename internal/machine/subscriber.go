@@ -202,6 +202,9 @@ func (s *Subscriber) OnPush(attempt int, m wire.Push, now clock.Instant) {
 			t.name.askAboutGrant(t, now)
 			break
 		}
+		if t.phase <= queued && t.name.tenure.successor == t { // the unlock that queued it has run
+			t.name.released(nil, now)
+		}
 		c.granted(t, grant{
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, s.sentAt, now), ttl: m.Window, recallSure: true, pushed: true,

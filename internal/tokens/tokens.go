@@ -14,9 +14,6 @@ type Blocks struct {
 	last            int64 // the highest that was reserved
 }
 
-// From returns Blocks with size tokens. The first is base.
-func From(base, size int64) Blocks { return Blocks{next: base, end: base + size, half: size / 2} }
-
 // Add takes a block. It drops tokens of the block below one that is used or ready, and the
 // whole block if there is a spare.
 func (b *Blocks) Add(base, size int64) {

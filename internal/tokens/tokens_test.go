@@ -53,7 +53,8 @@ func TestWanted(t *testing.T) {
 }
 
 func TestLast(t *testing.T) {
-	b := tokens.From(7, 2)
+	var b tokens.Blocks
+	b.Add(7, 2)
 	for _, want := range []int64{7, 8} {
 		if got, ok := b.Take(); !ok || got != want {
 			t.Errorf("got %d %v, want %d", got, ok, want)

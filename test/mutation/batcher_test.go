@@ -67,7 +67,7 @@ var _ = table([]mutation{
 	{what: "batch: two requests of one name keep their order", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",
 		in: "internal/engine batcher.splitBatch", where: "b *batcher", edits: []string{"if single[r.Name] {", "if !r.Batchable() || b.contended[r.Name.Text] {"}},
 	{what: "batch: an unlock that was left out is repeated", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
-		in: "internal/machine Request.unlockAnswered", edits: []string{`case a.Word == wire.Again: if !n.Kind.Shared() { t.unlocks-- }; n.sendUnlock(now); n.arm(now); return`, ""}},
+		in: "internal/machine Request.unlockAnswered", edits: []string{`case a.Word == wire.Again: if !n.Kind.Shared() { t.unlocks-- }; n.sendUnlock(now); n.arm(now)`, ""}},
 	{what: "batch: full memory does not prevent an unlock", pkg: "./test/client", name: "TestFullMemoryBatch",
 		in: "internal/engine batcher.noteRefused", edits: []string{"if _, refused := wire.AsServerError(all.Err); refused {", "if _, refused := wire.AsServerError(all.Err); refused && !wire.Transient(all.Err) {"}},
 	{what: "batch: a recalled name is not in a batch", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",

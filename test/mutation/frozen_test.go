@@ -41,7 +41,7 @@ var _ = table([]mutation{
 	{what: "frozen: a late poll is no reason to subscribe again", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
 		in: "internal/machine Name.tick", edits: []string{"now >= n.askAt.Add(frozenAfter)", "false"}},
 	{what: "frozen: a late grant is no reason to subscribe again", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
-		in: "internal/machine Name.begin", edits: []string{"t.inQueue = false", ""}},
+		in: "internal/machine Name.grantedLate", edits: []string{"t.inQueue = false", ""}},
 	{what: "frozen: several in a row cost less than the holder's ttl", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		in: "internal/machine Name.nextPoll", edits: []string{"a.PTTL = min(a.PTTL, protocol.FrontPoll)", "_ = protocol.FrontPoll"}},
 	{what: "frozen: all waiters in the front poll early", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",

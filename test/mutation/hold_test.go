@@ -47,7 +47,7 @@ var _ = table([]mutation{
 	{what: "MinHold: unlock of the lock key only begins a cool-down", name: "TestMinHoldWhileASlotMoves",
 		in: "internal/call keyOnly", edits: []string{"call.Args[:3]", "call.Args[:1]"}},
 	{what: "MinHold: a cooldown that finds no lock key hands over", pkg: "./internal/machine", name: "TestRuleMinHold",
-		in: "internal/machine Request.unlockAnswered", edits: []string{"script.Cooldown", "script.Cooldown && false"}},
+		in: "internal/machine Name.unlocked", edits: []string{"script.Cooldown", "script.Cooldown && false"}},
 	{what: "MinHold: Close begins a cool-down", pkg: "./internal/machine", name: "TestClose",
 		in: "internal/machine Name.close", edits: []string{"t.CoolUntil", "0"}},
 	{what: "MinHold: Close begins a cool-down of an ended lease", pkg: "./internal/machine", name: "TestClose",

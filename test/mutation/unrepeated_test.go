@@ -3,7 +3,7 @@ package mutation
 // What Release has to know before it says that a lock was gone.
 var _ = table([]mutation{
 	{what: "sends once: a proved loss is reported", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
-		in: "internal/machine Request.unlockAnswered", edits: []string{"n.lossAtUnlock(t, a, now)", "nil"}},
+		in: "internal/machine Name.unlocked", edits: []string{"n.lossAtUnlock(t, a, now)", "nil"}},
 	{what: "sends once: a lock key of another client is reported as taken", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",
 		in: "internal/machine Name.lossAtUnlock", edits: []string{`a.Holder != ""`, "false"}},
 	{what: "sends once: only a store that never repeats a call proves a loss", pkg: "./internal/machine", name: "TestRuleNotHeldIsReleased",

@@ -3,11 +3,11 @@ package mutation
 // What lets a waiter of another process in on a quorum.
 var _ = table([]mutation{
 	{what: "yield: a Client that has released leaves the name alone", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Client.Enter", edits: []string{"c.Host.NotBefore(name)", "0"}},
+		in: "internal/machine Client.Enter", edits: []string{"c.NotBefore(name)", "0"}},
 	{what: "yield: also if it has other local waiters", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Request.unlockAnswered", edits: []string{"n.client.Host.NotBefore(n.Text)", "0"}},
+		in: "internal/machine Name.unlocked", edits: []string{"n.client.NotBefore(n.Text)", "0"}},
 	{what: "yield: also a TryLock", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Client.Enter", where: "w *LocalWaiter", edits: []string{"n.askAt = c.Host.NotBefore(name)", "if !w.Try { n.askAt = c.Host.NotBefore(name) }"}},
+		in: "internal/machine Client.Enter", where: "w *LocalWaiter", edits: []string{"n.askAt = c.NotBefore(name)", "if !w.Try { n.askAt = c.NotBefore(name) }"}},
 	{what: "yield: also after a lease past its deadline", name: "TestQuorumLoopYields",
 		in: "internal/engine quorum.Send", edits: []string{"a.Op, a.Owned = ballot.Undo, true", "a.Op = ballot.Undo"}},
 	{what: "yield: unlock leaves a mark behind the next waiter", pkg: "./test/quorum", name: "TestQuorumScriptWanted",
