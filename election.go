@@ -90,7 +90,11 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := validateValue(value); err != nil {
 		return nil, err
 	}
-	return (&Mutex{client: e.client, name: e.name, kind: c.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}).Lock(ctx)
+	lease, err := (&Mutex{client: e.client, name: e.name, kind: c.CandidateKind(value), MaxHold: e.MaxHold, Grace: e.Grace}).Lock(ctx)
+	if err == nil {
+		c.Announce(ctx, lease.turn)
+	}
+	return lease, err
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/machine"
 )
 
@@ -23,15 +22,6 @@ type Lease struct {
 
 	mu     sync.Mutex // protects result, and makes a second Release wait for the first
 	result error
-}
-
-// lock asks the engine for a lease.
-func (c *Client) lock(ctx context.Context, l engine.Lock) (*Lease, error) {
-	turn, err := c.engine.Acquire(ctx, l)
-	if err != nil {
-		return nil, publicError(err)
-	}
-	return &Lease{turn: turn, client: c}, nil
 }
 
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")

@@ -117,12 +117,19 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if k == nil && (m.Owner != "" || m.TTL != 0 || m.NoRenew) {
 		k = m.ownKind()
 	}
-	return m.client.lock(ctx, m.asked(k, try))
+	return m.lock(ctx, k, try)
 }
 
-// asked returns what the engine needs for a call of this Mutex.
-func (m *Mutex) asked(k *machine.Kind, try bool) engine.Lock {
-	return engine.Lock{Name: m.name, Kind: k, Try: try, Limits: lifetime.Limits{MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace}, Leftovers: m.leftovers}
+// lock asks the engine for a lease. k is nil for the kind of the Client.
+func (m *Mutex) lock(ctx context.Context, k *machine.Kind, try bool) (*Lease, error) {
+	turn, err := m.client.engine.Acquire(ctx, engine.Lock{
+		Name: m.name, Kind: k, Try: try, Leftovers: m.leftovers,
+		Limits: lifetime.Limits{MinHold: m.MinHold, MaxHold: m.MaxHold, Grace: m.Grace},
+	})
+	if err != nil {
+		return nil, publicError(err)
+	}
+	return &Lease{turn: turn, client: m.client}, nil
 }
 
 // again locks the name under the context of a lease of the same name.
@@ -138,7 +145,7 @@ func (m *Mutex) again(ctx context.Context, u *machine.Turn, try bool) (*Lease, e
 	default:
 		return nil, ErrDeadlock
 	}
-	ended, err := c.engine.Share(ctx, u, m.asked(nil, try).Limits)
+	ended, err := c.engine.Share(ctx, u, m.MinHold)
 	switch {
 	case ended != nil:
 		return nil, underEnded(ended.Err)
@@ -264,7 +271,7 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 	}
 	k := m.ownKind()
 	k.First = first
-	return m.client.lock(ctx, m.asked(k, false))
+	return m.lock(ctx, k, false)
 }
 
 // stealing checks the arguments and finds the id of the tenure.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/once"
@@ -141,11 +140,12 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	e := s.c.engine
 	s.run = strconv.FormatUint(e.Random(), 36)
-	k := s.c.Mutex(s.name).ownKind()
+	m := s.c.Mutex(s.name)
+	k := m.ownKind()
 	k.First = &machine.FirstLock{Script: script.OnceLock, Args: []string{
 		e.ShardOf(s.keys), wire.Itoa(s.period.Microseconds()), s.phase, s.tick, s.run, k.Owner, wire.Millis(s.book.TTL),
 	}}
-	return s.c.lock(ctx, engine.Lock{Name: s.name, Kind: k, Try: true})
+	return m.lock(ctx, k, true)
 }
 
 // returnTick gives the tick back if a failed lock may have begun it.

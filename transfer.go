@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/election"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
@@ -104,12 +103,17 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	case x.Shared():
 		return nil, machine.MutexOnly(x.Name, "Adopt")
 	}
-	k := c.Mutex(x.Name).ownKind()
+	m := c.Mutex(x.Name)
+	k := m.ownKind()
 	if x.Leads {
 		k = c.engine.CandidateKind(x.Value)
 	}
 	k.First = &machine.FirstLock{Script: script.Adopt, Args: []string{x.ID, wire.Itoa(x.Last)}}
-	return c.lock(ctx, engine.Lock{Name: x.Name, Kind: k})
+	lease, err := m.lock(ctx, k, false)
+	if err == nil && x.Leads {
+		c.engine.Announce(ctx, lease.turn)
+	}
+	return lease, err
 }
 
 // ExportedHold is the state of a hold that [Lease.Export] gave away and no process has

@@ -91,18 +91,3 @@ func TestWaitFor(t *testing.T) {
 		}
 	}
 }
-
-// Requests that are sent within a sixteenth of an attempt share one context.
-func TestBounds(t *testing.T) {
-	var b call.Bounds
-	at := func(d time.Duration) context.Context {
-		return b.Attempt(t.Context(), clock.Instant(0).Add(d), 1600*time.Millisecond)
-	}
-	first := at(time.Hour)
-	if at(time.Hour+99*time.Millisecond) != first || at(time.Hour+100*time.Millisecond) == first {
-		t.Error("a context is not shared for 100ms")
-	}
-	if _, ok := first.Deadline(); !ok {
-		t.Error("a context without a deadline")
-	}
-}

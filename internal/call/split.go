@@ -13,32 +13,24 @@ import (
 // servers, and a script that needs them all is refused with TRYAGAIN. That can
 // last longer than a lease, so what must not wait falls back to the lock key alone.
 
-// Eval runs a call. If its slot is split, Eval runs what can be done to the lock key alone.
-func Eval(ctx context.Context, store driver.Store, call driver.Call) ([]string, error) {
-	reply, err := store.Eval(ctx, call)
-	if err != nil && split(err) {
-		return evalKeyOnly(ctx, store, call, err)
+// FallBack runs what can be done to the lock key alone, if a call was refused because its slot is split.
+// Otherwise it returns the error of the call.
+func FallBack(ctx context.Context, store driver.Store, call driver.Call, err error) ([]string, error) {
+	if rest, ok := keyOnly(call); ok && split(err) {
+		return store.Eval(ctx, rest)
 	}
-	return reply, err
+	return nil, err
 }
 
-// EvalAll is Eval for calls that travel together.
+// EvalAll runs calls that travel together, each with its FallBack.
 func EvalAll(ctx context.Context, store driver.Store, calls []driver.Call) []driver.Result {
 	results := store.EvalAll(ctx, calls)
 	for i, r := range results {
-		if split(r.Err) {
-			results[i].Reply, results[i].Err = evalKeyOnly(ctx, store, calls[i], r.Err)
+		if r.Err != nil {
+			results[i].Reply, results[i].Err = FallBack(ctx, store, calls[i], r.Err)
 		}
 	}
 	return results
-}
-
-// evalKeyOnly runs what is left of a call that was refused because its slot is split.
-func evalKeyOnly(ctx context.Context, store driver.Store, call driver.Call, refused error) ([]string, error) {
-	if rest, ok := keyOnly(call); ok {
-		return store.Eval(ctx, rest)
-	}
-	return nil, refused
 }
 
 // split reports whether Redis refused a script because its keys are on two servers.

@@ -34,27 +34,27 @@ func TestEvalWhileASlotIsSplit(t *testing.T) {
 	} {
 		var runs []driver.Call
 		_, s := newCaller(t, func(_ context.Context, call driver.Call) ([]string, error) {
-			if runs = append(runs, call); len(runs) == 1 {
+			if runs = append(runs, call); call.Script == test.s && len(call.Keys) > 1 {
 				return nil, tryAgain
 			}
 			return []string{"dropped"}, nil
 		})
 		one := driver.Call{Script: test.s, Keys: test.keys, Args: test.args}
-		reply, err := call.Eval(t.Context(), s, one)
+		reply, err := call.FallBack(t.Context(), s, one, tryAgain)
 		if test.want == nil {
-			if err != error(tryAgain) || len(runs) != 1 { //nolint:errorlint // that very one
-				t.Errorf("%s: got %v after %d runs, want the refusal after 1", test.s.Name, err, len(runs))
+			if err != error(tryAgain) || len(runs) != 0 { //nolint:errorlint // that very one
+				t.Errorf("%s: got %v after %d further runs, want the refusal", test.s.Name, err, len(runs))
 			}
 			continue
 		}
 		if err != nil || !slices.Equal(reply, []string{"dropped"}) {
 			t.Errorf("%s: got %q, %v", test.s.Name, reply, err)
 		}
-		if got := runs[1]; got.Script != test.want || !slices.Equal(got.Keys, []string{test.on}) || !slices.Equal(got.Args, test.with) {
+		if got := runs[0]; got.Script != test.want || !slices.Equal(got.Keys, []string{test.on}) || !slices.Equal(got.Args, test.with) {
 			t.Errorf("%s: then %s %q %q, want %s %q %q", test.s.Name, got.Script.Name, got.Keys, got.Args, test.want.Name, test.on, test.with)
 		}
 		runs = nil
-		if r := call.EvalAll(t.Context(), s, []driver.Call{one, one}); !slices.Equal(r[0].Reply, []string{"dropped"}) || len(runs) != 3 {
+		if r := call.EvalAll(t.Context(), s, []driver.Call{one, one}); !slices.Equal(r[0].Reply, []string{"dropped"}) || len(runs) != 4 {
 			t.Errorf("%s in a pipeline: got %v after %d runs", test.s.Name, r, len(runs))
 		}
 	}
@@ -65,9 +65,10 @@ func TestEvalRefused(t *testing.T) {
 	runs := 0
 	_, s := newCaller(t, func(context.Context, driver.Call) ([]string, error) {
 		runs++
-		return nil, driver.ServerError("OOM command not allowed")
+		return nil, nil
 	})
-	if _, err := call.Eval(t.Context(), s, driver.Call{Script: script.Unlock, Keys: []string{"lock"}, Args: []string{"id"}}); !errors.As(err, new(driver.ServerError)) || runs != 1 {
-		t.Errorf("got %v after %d runs, want the refusal after 1", err, runs)
+	full := driver.ServerError("OOM command not allowed")
+	if _, err := call.FallBack(t.Context(), s, driver.Call{Script: script.Unlock, Keys: []string{"lock"}, Args: []string{"id"}}, full); !errors.As(err, new(driver.ServerError)) || runs != 0 {
+		t.Errorf("got %v after %d further runs, want the refusal", err, runs)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -22,12 +23,37 @@ type Lock struct {
 	Leftovers *Leftovers // gets what the call leaves in Redis; nil: Acquire waits until it is removed
 }
 
-// Acquire asks for a name, and waits until it has a turn or ctx ends. It announces the term of an
-// Election before it returns the turn.
+// pending is a waiting call: a waiter of the Client, and a channel for its one outcome. Release
+// uses only the channel.
+type pending struct {
+	machine.LocalWaiter
+	ready chan machine.Outcome
+}
+
+// waiters is a pool of pending calls, so that their channels are reused. Each engine has its own:
+// a channel made inside a testing/synctest bubble must not leave it.
+type waiters struct{ pool sync.Pool }
+
+func (p *waiters) get() *pending {
+	w, ok := p.pool.Get().(*pending)
+	if !ok {
+		w = &pending{ready: make(chan machine.Outcome, 1)}
+		w.Call = w
+	}
+	return w
+}
+
+// put takes back a pending call that has left the local queue and has its outcome.
+func (p *waiters) put(w *pending) {
+	w.LocalWaiter = machine.LocalWaiter{Call: w}
+	p.pool.Put(w)
+}
+
+// Acquire asks for a name, and waits until it has a turn or ctx ends.
 func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
-	w := e.waiters.get(l.Try)
+	w := e.waiters.get()
 	defer e.waiters.put(w)
-	w.Limits = l.Limits
+	w.Try, w.Limits = l.Try, l.Limits
 	blocking := ctx.Done() == nil
 	e.mu.Lock()
 	now := e.clock.Now()
@@ -44,28 +70,34 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		select {
 		case o = <-w.ready:
 		case <-ctx.Done():
-			left, err := e.abandon(w, ctx.Err())
-			if l.Leftovers != nil {
-				*l.Leftovers = append(*l.Leftovers, left)
-			} else {
-				e.AwaitLeftovers(Leftovers{left})
-			}
-			return nil, err
+			return nil, e.giveUp(w, ctx.Err(), l.Leftovers)
 		}
 	}
-	if l.Kind != nil && o.Turn != nil && o.Turn.Announces() {
-		e.announce(ctx, o.Turn)
-	}
 	return o.Turn, o.Err
+}
+
+// giveUp ends a call whose context has ended. What the call left in Redis is added to all, or if that
+// is nil, giveUp waits until it is removed.
+func (e *Engine) giveUp(w *pending, ended error, all *Leftovers) error {
+	left, err := e.abandon(w, ended)
+	if all != nil {
+		*all = append(*all, left)
+	} else {
+		e.AwaitLeftovers(Leftovers{left})
+	}
+	return err
 }
 
 // announceWait is how long a leader waits at most for the answer to its announcement. After that
 // it leads without the answer.
 const announceWait = 250 * time.Millisecond
 
-// announce announces a term, and makes the Client repeat that. It waits for the first answer, at
-// most announceWait.
-func (e *Engine) announce(ctx context.Context, u *machine.Turn) {
+// Announce announces the term of an Election, unless nobody can be notified, and makes the Client repeat
+// that. It waits for the first answer, at most announceWait.
+func (e *Engine) Announce(ctx context.Context, u *machine.Turn) {
+	if !u.Announces() {
+		return
+	}
 	e.mu.Lock()
 	announced := e.whenCleaned(e.client.Elected(u, e.clock.Now()))
 	e.unlock()
@@ -92,8 +124,7 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 		case o = <-w.ready:
 		case <-done:
 			o.Err = ctx.Err()
-			l, _ := e.abandon(w, o.Err)
-			*left = append(*left, l)
+			_ = e.giveUp(w, o.Err, left)
 		}
 		e.waiters.put(w)
 		if o.Turn != nil {
@@ -128,7 +159,8 @@ func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error
 	waiters := make([]*pending, len(names))
 	entering := make([]*machine.LocalWaiter, len(names))
 	for i := range names {
-		waiters[i] = e.waiters.get(true)
+		waiters[i] = e.waiters.get()
+		waiters[i].Try = true
 		entering[i] = &waiters[i].LocalWaiter
 	}
 	g := e.client.EnterTogether(names, all, entering, now)

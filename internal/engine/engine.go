@@ -81,7 +81,7 @@ type Engine struct {
 	inflight       int                             // requests sent and not answered yet
 	detailsWritten bool                            // Details were written less than details.Every ago
 
-	bounds      call.Bounds
+	bounds      bounds
 	outbox      []sending          // requests to send
 	batchers    []*batcher         // requests that wait to be sent together: one for the master, or one for each node of a quorum
 	delayed     int                // requests in the batchers

@@ -106,16 +106,16 @@ func (e *Engine) whenCleaned(r *machine.Removal) <-chan struct{} {
 
 // Share adds a lease to a turn. After an error it has added none. ended is not nil if the turn had
 // ended before.
-func (e *Engine) Share(ctx context.Context, u *machine.Turn, asked lifetime.Limits) (ended *machine.Ending, err error) {
+func (e *Engine) Share(ctx context.Context, u *machine.Turn, minHold time.Duration) (ended *machine.Ending, err error) {
 	e.mu.Lock()
-	kept, ended := u.Share(asked)
+	kept, ended := u.Share(minHold)
 	e.unlock()
 	if ended != nil || kept {
 		return ended, nil
 	}
 	if err := e.Prolong(ctx, u, 0, 0); err != nil { // else a crash would free the name too early
 		e.mu.Lock()
-		u.Unshare(asked)
+		u.Unshare(minHold)
 		e.mu.Unlock()
 		_ = e.Release(u, false) // the other leases keep the turn
 		return nil, err
@@ -344,16 +344,9 @@ func (e *Engine) proclaim(ctx context.Context, u *machine.Turn, call driver.Call
 // Release gives one share of a turn back. waive takes back what its leases required of the
 // name, because no work was done under it.
 func (e *Engine) Release(u *machine.Turn, waive bool) error {
-	err := e.release(u, waive)
-	if u.Ended.Load() != nil && u.Announces() { // else other leases share it, see Mutex.Reentrant
-		e.mu.Lock()
-		defer e.unlock()
-		e.client.Resigned(u, e.clock.Now())
+	if u.Name.Kind.Term != nil {
+		defer e.resign(u)
 	}
-	return err
-}
-
-func (e *Engine) release(u *machine.Turn, waive bool) error {
 	e.mu.Lock()
 	if waive {
 		u.Tenure.Waive()
@@ -373,7 +366,7 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		}
 		return reason(l.Ended)
 	}
-	w := e.waiters.get(false)
+	w := e.waiters.get()
 	e.asked[u] = w.ready
 	e.unlockAndPerform(true, l.Unlock, now)
 	select {
@@ -385,6 +378,15 @@ func (e *Engine) release(u *machine.Turn, waive bool) error {
 		return o.Err
 	case <-e.Stopped:
 		return wire.Failure(u.Name.Text, wire.ErrUnknown, wire.ErrClosed)
+	}
+}
+
+// resign announces the end of a term that was released.
+func (e *Engine) resign(u *machine.Turn) {
+	if u.Ended.Load() != nil && u.Announces() { // else other leases share it, see Mutex.Reentrant
+		e.mu.Lock()
+		defer e.unlock()
+		e.client.Resigned(u, e.clock.Now())
 	}
 }
 

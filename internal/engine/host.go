@@ -22,12 +22,30 @@ func (h host) Send(r *machine.Request) {
 	}
 	var ctx context.Context
 	if r.SharesLimit {
-		ctx = h.bounds.Attempt(h.ctx, r.Sent, r.Attempt)
+		ctx = h.bounds.attempt(h.ctx, r.Sent, r.Attempt)
 	}
 	if n := len(r.Parts); n > 0 {
 		h.inflight += n - 1 // handOut handles the answer of each part
 	}
 	h.outbox = append(h.outbox, sending{r, ctx})
+}
+
+// bounds gives requests the context that ends their attempt. A context for each request would
+// cost more than the rest of the request. So requests sent within a sixteenth of an attempt
+// share one, and have up to that much less time.
+type bounds struct {
+	ctx    context.Context
+	cancel context.CancelFunc // never called: requests may be under way; it ends by its time
+	until  clock.Instant
+}
+
+// attempt returns a context for a request that is sent now.
+func (b *bounds) attempt(parent context.Context, now clock.Instant, attempt time.Duration) context.Context {
+	if now >= b.until {
+		b.ctx, b.cancel = context.WithTimeout(parent, attempt)
+		b.until = now.Add(attempt / 16)
+	}
+	return b.ctx
 }
 
 func (h host) Deliver(w *machine.LocalWaiter, o machine.Outcome) {

@@ -50,10 +50,11 @@ func (m master) batcher(r *machine.Request) *batcher {
 }
 
 func (m master) eval(ctx context.Context, r *machine.Request) ([]string, error) {
-	if r.NoFallback {
-		return m.e.store.Eval(ctx, r.Call)
+	reply, err := m.e.store.Eval(ctx, r.Call)
+	if err != nil && !r.NoFallback {
+		return call.FallBack(ctx, m.e.store, r.Call, err)
 	}
-	return call.Eval(ctx, m.e.store, r.Call)
+	return reply, err
 }
 
 // evalAll sends WAIT at the end of renewals that replicas must acknowledge.

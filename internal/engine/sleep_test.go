@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -57,7 +58,7 @@ func TestMinHoldOfAGrantThatCameTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}
 		e := New(settings(), store)
-		w := e.waiters.get(false)
+		w := e.waiters.get()
 		w.MinHold = time.Hour
 		e.mu.Lock()
 		_, err := e.client.Enter("n", nil, &w.LocalWaiter, e.clock.Now())
@@ -102,4 +103,19 @@ func (s *noting) EvalAll(ctx context.Context, calls []driver.Call) []driver.Resu
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
 	return results
+}
+
+// Requests that are sent within a sixteenth of an attempt share one context.
+func TestBounds(t *testing.T) {
+	var b bounds
+	at := func(d time.Duration) context.Context {
+		return b.attempt(t.Context(), clock.Instant(0).Add(d), 1600*time.Millisecond)
+	}
+	first := at(time.Hour)
+	if at(time.Hour+99*time.Millisecond) != first || at(time.Hour+100*time.Millisecond) == first {
+		t.Error("a context is not shared for 100ms")
+	}
+	if _, ok := first.Deadline(); !ok {
+		t.Error("a context without a deadline")
+	}
 }

@@ -61,16 +61,16 @@ func (u *Turn) noteEnd(err error, now clock.Instant) {
 
 // Share adds a lease to a turn. If kept is false, the lock key does not live as long as the lease asks
 // for: renew first. e is not nil if the turn has ended.
-func (u *Turn) Share(asked lifetime.Limits) (kept bool, e *Ending) {
+func (u *Turn) Share(minHold time.Duration) (kept bool, e *Ending) {
 	if e := u.Ended.Load(); e != nil {
 		return false, e
 	}
 	u.shares++
-	return asked.MinHold == 0 || u.Tenure.Require(u.since.Add(asked.MinHold)), nil
+	return minHold == 0 || u.Tenure.Require(u.since.Add(minHold)), nil
 }
 
 // Unshare takes back what one Share asked for whose call gets no lease.
-func (u *Turn) Unshare(asked lifetime.Limits) { u.Tenure.Drop(u.since.Add(asked.MinHold)) }
+func (u *Turn) Unshare(minHold time.Duration) { u.Tenure.Drop(u.since.Add(minHold)) }
 
 // Ends returns when the holder must stop: at its deadline, or earlier by MaxHold.
 func (u *Turn) Ends() clock.Instant { return min(u.Tenure.Ends(), u.until) }

@@ -189,7 +189,7 @@ func TestGroups(t *testing.T) {
 				if err != nil {
 					y.t.Fatal(err)
 				}
-				w := &LocalWaiter{Call: name}
+				w := &LocalWaiter{Call: name, Try: name == "try"}
 				y.waiters[name] = w
 				names, keys, waiters = append(names, name), append(keys, k), append(waiters, w)
 			}
@@ -258,6 +258,10 @@ func TestGroups(t *testing.T) {
 		{name: "a refusal may be about one name", beats: []beat{
 			{together("a", "b"), "multi_lock #1 #2"},
 			{failed(driver.ServerError("ERR no")), "lock #1; lock #2"},
+		}},
+		{name: "a try is answered then", beats: []beat{
+			{together("try", "b"), "multi_lock #1 #2"},
+			{failed(driver.ServerError("ERR no")), "try: one by one; cancel #1; lock #2"},
 		}},
 		{name: "a sleep is no outage for any of them", settings: Settings{TTL: time.Second}, beats: []beat{
 			{together("a", "b"), "multi_lock #1 #2"},

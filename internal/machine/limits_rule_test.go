@@ -96,7 +96,7 @@ func TestRuleMinHold(t *testing.T) {
 			{enterAs(short), "lock #1"},
 			{answer("lock", granted(1, 8)), "a gets 1"},
 			{share("a", 20*time.Second), "to be renewed first"},
-			{func(y *play) { y.turn("a").Unshare(lifetime.Limits{MinHold: 20 * time.Second}) }, ""},
+			{func(y *play) { y.turn("a").Unshare(20 * time.Second) }, ""},
 			{release("a"), ""},
 			{release("a"), "a ends: released; cooldown #1 5000"},
 		}},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -358,7 +357,7 @@ func (y *play) request(which string) *Request {
 // share adds a lease with that MinHold to the turn of a caller.
 func share(caller string, minHold time.Duration) input {
 	return func(y *play) {
-		if kept, ended := y.turn(caller).Share(lifetime.Limits{MinHold: minHold}); ended != nil {
+		if kept, ended := y.turn(caller).Share(minHold); ended != nil {
 			y.say("no share: %s", inWords(ended.Err))
 		} else if !kept {
 			y.say("to be renewed first")

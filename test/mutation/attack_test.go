@@ -9,7 +9,7 @@ var _ = table([]mutation{
 	{what: "a waiter of another kind does not prevent a release", name: "TestGivenUpBesideASemaphore",
 		in: "internal/script/part/notify.lua", edits: []string{"not tolerant and", ""}},
 	{what: "a re-entrant share that is released is no resignation", name: "TestSharedTermStaysKnown",
-		in: "internal/engine Engine.Release", edits: []string{"u.Ended.Load() != nil &&", ""}},
+		in: "internal/engine Engine.resign", edits: []string{"u.Ended.Load() != nil &&", ""}},
 	{what: "a lock key of another kind is a lost lease", name: "TestKeyIsAnotherKindNow",
 		in: "internal/script/part/read_holder.lua", edits: []string{"not string.find(holder.err, 'WRONGTYPE', 1, true)", "true"}},
 	{what: "unlock: a lock key of another kind counts as released", name: "TestReleaseOfAnotherKindNow",
