@@ -8,9 +8,8 @@
 // back the same way. The errors are those of packages machine and wire; package holdfast converts
 // them to the public ones.
 //
-// engine.go has the mutex and the loop, host.go does what the machine asks of its Host, send.go
-// sends requests, alone or in a batch, and servers.go has the differences between one master and a
-// quorum. These files form one unit. The calls are built on it: acquire.go has those for a lock,
+// engine.go has the mutex and the loop, host.go does what the machine asks of its Host, and send.go
+// sends requests to one master, alone or in a batch. On a quorum quorum.go sends them. These files form one unit. The calls are built on it: acquire.go has those for a lock,
 // hold.go those for a lease, observe.go those of an election, and close.go has Close.
 package engine
 

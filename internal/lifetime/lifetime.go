@@ -45,10 +45,10 @@ type Step int
 
 // The steps.
 const (
-	Nothing Step = iota
-	TopUp        // a renewal, once: a lease must not begin when it is nearly over
-	Renew        // a renewal that sets the ttl which the turn asks for
-	Release      // a new tenure: this one cannot have the turn
+	GiveTurn Step = iota // nothing more: the turn begins
+	TopUp                // a renewal, once: a lease must not begin when it is nearly over
+	Renew                // a renewal that sets the ttl which the turn asks for
+	Release              // a new tenure: this one cannot have the turn
 )
 
 // BeforeTurn returns what is needed before a turn with these limits begins.
@@ -66,7 +66,7 @@ func (l *Lifetime) BeforeTurn(next Limits, now clock.Instant) Step {
 	case l.Ends().Sub(now) < l.TTL/3:
 		return TopUp
 	}
-	return Nothing
+	return GiveTurn
 }
 
 // StartTurn notes that a turn begins that has limits or NoRenew. It returns when MaxHold ends it, or

@@ -45,23 +45,23 @@ func TestBeforeTurn(t *testing.T) {
 		now   time.Duration
 		want  lifetime.Step
 	}{
-		{name: "a plain turn", terms: plain, of: ttl, want: lifetime.Nothing},
-		{name: "MaxHold needs nothing", terms: plain, of: ttl, next: lifetime.Limits{MaxHold: time.Hour}, want: lifetime.Nothing},
-		{name: "a third of the ttl is left", terms: plain, of: ttl, now: 9840 * time.Millisecond, want: lifetime.Nothing},
+		{name: "a plain turn", terms: plain, of: ttl, want: lifetime.GiveTurn},
+		{name: "MaxHold needs nothing", terms: plain, of: ttl, next: lifetime.Limits{MaxHold: time.Hour}, want: lifetime.GiveTurn},
+		{name: "a third of the ttl is left", terms: plain, of: ttl, now: 9840 * time.Millisecond, want: lifetime.GiveTurn},
 		{name: "less than that is left", terms: plain, of: ttl, now: 9849 * time.Millisecond, want: lifetime.TopUp},
-		{name: "MinHold within the ttl", terms: plain, of: ttl, next: lifetime.Limits{MinHold: ttl}, want: lifetime.Nothing},
+		{name: "MinHold within the ttl", terms: plain, of: ttl, next: lifetime.Limits{MinHold: ttl}, want: lifetime.GiveTurn},
 		{name: "MinHold later within the ttl", terms: plain, of: ttl, next: lifetime.Limits{MinHold: ttl}, now: 1, want: lifetime.Renew},
 		{name: "MinHold beyond the claim window", terms: plain, of: 2 * s, next: lifetime.Limits{MinHold: 5 * s}, want: lifetime.Renew},
-		{name: "MinHold after its renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, hour, 0, 0) }, next: hour, now: 10 * time.Millisecond, want: lifetime.Nothing},
+		{name: "MinHold after its renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, hour, 0, 0) }, next: hour, now: 10 * time.Millisecond, want: lifetime.GiveTurn},
 		{name: "MinHold some time after its renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, hour, 0, 0) }, next: hour, now: 2 * s, want: lifetime.Renew},
 		{name: "MinHold after a plain renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, lifetime.Limits{}, 0, 0) }, next: lifetime.Limits{MinHold: 1}, want: lifetime.Release},
-		{name: "a plain turn after a plain renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, lifetime.Limits{}, 0, 0) }, want: lifetime.Nothing},
+		{name: "a plain turn after a plain renewal", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { renew(l, lifetime.Limits{}, 0, 0) }, want: lifetime.GiveTurn},
 		{name: "before MinHold of the last turn has passed", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { l.StartTurn(lifetime.Limits{MinHold: 5 * s}, start) }, now: 5*s - 1, want: lifetime.Release},
-		{name: "after that", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { l.StartTurn(lifetime.Limits{MinHold: 5 * s}, start) }, now: 5 * s, want: lifetime.Nothing},
-		{name: "NoRenew after a lock", terms: fixed, of: ttl, want: lifetime.Nothing},
+		{name: "after that", terms: plain, of: ttl, given: func(l *lifetime.Lifetime) { l.StartTurn(lifetime.Limits{MinHold: 5 * s}, start) }, now: 5 * s, want: lifetime.GiveTurn},
+		{name: "NoRenew after a lock", terms: fixed, of: ttl, want: lifetime.GiveTurn},
 		{name: "NoRenew after a push", terms: fixed, of: 2 * s, want: lifetime.Renew},
-		{name: "NoRenew after a push and a renewal", terms: fixed, of: 2 * s, given: func(l *lifetime.Lifetime) { renew(l, lifetime.Limits{}, 0, 0) }, want: lifetime.Nothing},
-		{name: "NoRenew with MinHold after a renewal", terms: fixed, of: 2 * s, given: func(l *lifetime.Lifetime) { renew(l, hour, 0, 0) }, next: hour, want: lifetime.Nothing},
+		{name: "NoRenew after a push and a renewal", terms: fixed, of: 2 * s, given: func(l *lifetime.Lifetime) { renew(l, lifetime.Limits{}, 0, 0) }, want: lifetime.GiveTurn},
+		{name: "NoRenew with MinHold after a renewal", terms: fixed, of: 2 * s, given: func(l *lifetime.Lifetime) { renew(l, hour, 0, 0) }, next: hour, want: lifetime.GiveTurn},
 	} {
 		l := granted(c.terms, c.of)
 		if c.given != nil {

@@ -441,7 +441,7 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 // presentUpTo returns the servesUpTo of a grant on a quorum, where no client can recall it: it serves
 // the present local waiters, as far as its tokens last.
 func (n *Name) presentUpTo(tokens int64) int64 {
-	last := max(1, n.admitted)
+	last := max(1, n.waiters.admitted)
 	if w := n.waiters.first; w != nil {
 		last = min(last, w.number+tokens-1)
 	}

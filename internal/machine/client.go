@@ -103,7 +103,7 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		defaultKind: &Kind{Owner: s.Owner, Terms: lifetime.Terms{TTL: s.TTL}, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: true},
+		defaultKind: &Kind{Owner: s.Owner, Terms: lifetime.Terms{TTL: s.TTL}, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: s.Linger > 0},
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
@@ -175,9 +175,7 @@ type Request struct {
 // LateCleanups how to undo a lock.
 func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.Instant) {
 	if c.Closed {
-		if r.locks != "" && c.exportedIDs.Of(r.locks) == nil { // it may have run after its cancel
-			c.LateCleanups = append(c.LateCleanups, r.Name.endCall(script.Cancel, r.locks, "", c.coolUntil(r.locks), now))
-		}
+		c.answeredLate(r, now)
 		return
 	}
 	if err == nil {
@@ -200,6 +198,13 @@ func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.In
 		c.answered = exchange{sent: r.Sent, server: a.Server}
 	}
 	r.OnAnswer(r, a, err, now)
+}
+
+// answeredLate notes how to undo a lock that was answered after Close: it may have run after its cancel.
+func (c *Client) answeredLate(r *Request, now clock.Instant) {
+	if r.locks != "" && c.exportedIDs.Of(r.locks) == nil {
+		c.LateCleanups = append(c.LateCleanups, r.Name.endCall(script.Cancel, r.locks, "", c.coolUntil(r.locks), now))
+	}
 }
 
 // Explained returns an error that users can read: the server's answer with advice, or wire.ErrNoAnswer
@@ -230,6 +235,14 @@ func (r *Request) Batchable() bool {
 
 // BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
 func (n *Name) BatchRefused() { n.notBatched = true }
+
+// callFor returns the call of a script for this name. Most have its lock, fence and queue keys.
+func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
+	if n.Kind.scripts == nil && (s == script.Lock || s == script.Unlock || s == script.Cancel) {
+		return driver.Call{Script: s, Keys: n.Keys[:], Args: args}
+	}
+	return n.otherCall(s, args)
+}
 
 // send completes a request, which the host sends when the mutex is released. now was read before
 // that, so a ttl in the answer may count from now.

@@ -184,19 +184,6 @@ func (n *Name) source(w *LocalWaiter) Source {
 	return sourceAnswer
 }
 
-// over returns which limit of the tenure that holds has passed, its deadline or the MaxHold of its
-// turn, although the phase is still holding. It returns "" if neither has. Such a tenure must not be
-// renewed.
-func (n *Name) over(now clock.Instant) lifetime.Cause {
-	switch {
-	case n.turn != nil:
-		return n.turn.Over(now)
-	case now >= n.tenure.Ends():
-		return lifetime.Expired
-	}
-	return ""
-}
-
 // stop ends a tenure whose holder has to stop: at its deadline, after MaxHold, or when it was
 // revoked. The lock key is kept until the lease is
 // released, because work may still be stopping. After MaxHold it is kept until Grace has

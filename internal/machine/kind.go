@@ -121,14 +121,6 @@ func MutexOnly(name, what string) error {
 	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
 }
 
-// callFor returns the call of a script for this name. Most have its lock, fence and queue keys.
-func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
-	if n.Kind.scripts == nil && (s == script.Lock || s == script.Unlock || s == script.Cancel) {
-		return driver.Call{Script: s, Keys: n.Keys[:], Args: args}
-	}
-	return n.otherCall(s, args)
-}
-
 // otherCall returns the call of a script that may have other keys. For a shared kind it is the shared
 // script that does the same. Renewals are frequent, so a tenure makes their keys once.
 func (n *Name) otherCall(s *driver.Script, args []string) driver.Call {

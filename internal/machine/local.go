@@ -44,10 +44,12 @@ type localQueue struct {
 	first, last *LocalWaiter
 	n           int
 	tries       int
+	admitted    int64 // waiters so far: numbers the next one
 }
 
 func (q *localQueue) push(w *LocalWaiter) {
-	w.prev, w.after, w.listed = q.last, nil, true
+	q.admitted++
+	w.number, w.prev, w.after, w.listed = q.admitted, q.last, nil, true
 	if q.last != nil {
 		q.last.after = w
 	} else {
@@ -80,13 +82,6 @@ func (q *localQueue) remove(w *LocalWaiter) {
 
 // anyBlocking reports whether a waiter in this queue blocks.
 func (q *localQueue) anyBlocking() bool { return q.n > q.tries }
-
-// admit puts a waiter at the end of the local queue.
-func (n *Name) admit(w *LocalWaiter, now clock.Instant) {
-	n.admitted++
-	w.Name, w.number, w.since = n, n.admitted, now
-	n.waiters.push(w)
-}
 
 // rejectTries rejects the TryLock calls, because the name is held.
 func (n *Name) rejectTries(now clock.Instant) {
@@ -173,7 +168,8 @@ func (c *Client) EnterTogether(names []string, keys []*keyspace.Keys, waiters []
 	g := &Group{client: c}
 	for i, name := range names {
 		n := c.newName(name, name, keys[i], c.defaultKind)
-		n.admit(waiters[i], now)
+		waiters[i].Name, waiters[i].since = n, now
+		n.waiters.push(waiters[i])
 		n.tenure = c.newTenure(n)
 		n.tenure.group = g
 		g.names = append(g.names, n)

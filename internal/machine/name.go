@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/lifetime"
-	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -26,10 +25,9 @@ type Name struct {
 	nextOnSub *Name // list of the names that share sub; unused outside a Cluster
 	prevOnSub *Name
 
-	waiters  localQueue
-	admitted int64   // waiters so far: numbers the next one
-	tenure   *Tenure // nil: the name is not asked for
-	turn     *Turn   // the present turn; nil: there is none
+	waiters localQueue
+	tenure  *Tenure // nil: the name is not asked for
+	turn    *Turn   // the present turn; nil: there is none
 
 	askAt               clock.Instant // when to send lock again, or unlock while releasing; 0: now
 	failingSince        clock.Instant // since when requests fail; 0: they do not
@@ -75,7 +73,8 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 	} else if w.Try && n.busy() {
 		return nil, n.Held(now)
 	}
-	n.admit(w, now)
+	w.Name, w.since = n, now
+	n.waiters.push(w)
 	if n.turn != nil || n.waiters.n > 1 {
 		n.sub.open() // before a second turn is given
 	}
@@ -101,19 +100,6 @@ func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 	n.timer = clock.Timer{Fire: n.tick}
 	c.names[key] = n
 	return n
-}
-
-// remembered returns the part of a local name that the cleanup of its ids needs. A Client may
-// remember more than 10,000 ids. In the shared kinds each id has a local name of its own, so the
-// remembered ids of one name share one.
-func (n *Name) remembered(now clock.Instant) *Name {
-	if !n.Kind.Shared() {
-		return n
-	}
-	return n.client.remembered.Of(n.Text, now, func() *Name {
-		k := &Kind{Owner: n.Kind.Owner, Terms: n.Kind.Terms, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
-		return &Name{client: n.client, Text: n.Text, Kind: k, Keys: n.Keys, shard: n.shard}
-	})
 }
 
 // busy reports whether this Client uses or wants the name, so that a TryLock need not ask Redis.
@@ -208,37 +194,6 @@ func (n *Name) giveUp(t *Tenure, now clock.Instant) {
 	}
 }
 
-func (c *Client) newTenure(n *Name) *Tenure {
-	t := &Tenure{ID: keyspace.NewID(c.idPrefix, c.Random, n.Kind.idSuffix), name: n, Lifetime: lifetime.Lifetime{Terms: &n.Kind.Terms}}
-	c.tenures[t.ID] = t
-	return t
-}
-
-// endTenure is the last step of each way in which a tenure ends: from now on its id is only
-// remembered.
-func (c *Client) endTenure(t *Tenure, now clock.Instant) {
-	if t.phase == ended {
-		return
-	}
-	if t.phase < holding && t.mayBeInRedis() {
-		c.givenUpIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+protocol.QueueTTL)
-	} else {
-		c.endedIDs.Add(t.ID, t.name.remembered(now), now, t.name.Kind.TTL+time.Minute)
-	}
-	if t.CoolUntil > now { // until then no cancel may give the name away
-		c.coolDowns.Add(t.ID, t.CoolUntil, now, t.CoolUntil.Sub(now))
-	}
-	delete(c.tenures, t.ID)
-	held := t.phase >= holding
-	t.setPhase(ended)
-	if held && t.mayRunLate { // an earlier lock may still run
-		c.cancelTenure(t, now)
-	}
-	if n := t.name; n.tenure == t {
-		n.tenure = nil
-	}
-}
-
 // serve gives a turn to the next local waiter, or renews, lingers or releases the name.
 func (n *Name) serve(now clock.Instant) {
 	t := n.tenure
@@ -246,24 +201,25 @@ func (n *Name) serve(now clock.Instant) {
 		n.stop(why, "", now)
 		return
 	}
-	if !t.acknowledged {
-		n.awaitAcknowledged(t, now)
-		return
-	}
-	if n.turn != nil {
-		return
-	}
-	w, step := n.waiters.first, lifetime.Release
+	w := n.waiters.first
 	switch {
-	case w == nil && t.servesUpTo == 0 && t.CoolUntil <= now && n.lingering(now):
-		return
-	case w == nil: // no local waiter is left
-	case t.servesUpTo > 0 && w.number > t.servesUpTo: // the waiters from before the recall are served
-	case t.turns > 0 && !t.recallSure: // a recall may have been missed: ask Redis again
+	case !t.acknowledged:
+		n.awaitAcknowledged(t, now)
+	case n.turn != nil:
+	case w == nil && n.Kind.lingers && t.servesUpTo == 0 && t.CoolUntil <= now && n.lingering(now):
+	case w == nil,
+		t.servesUpTo > 0 && w.number > t.servesUpTo, // the waiters from before the recall are served
+		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
+		n.sendRelease(now)
 	default:
-		step = t.BeforeTurn(w.Limits, now)
+		n.beginTurn(w, now)
 	}
-	switch step {
+}
+
+// beginTurn gives a local waiter a turn, or does what is needed before that.
+func (n *Name) beginTurn(w *LocalWaiter, now clock.Instant) {
+	t := n.tenure
+	switch t.BeforeTurn(w.Limits, now) {
 	case lifetime.Release:
 		n.sendRelease(now)
 	case lifetime.Renew:
@@ -271,16 +227,26 @@ func (n *Name) serve(now clock.Instant) {
 		n.awaitAcknowledged(t, now)
 	case lifetime.TopUp:
 		n.topUp(now)
-	case lifetime.Nothing:
+	case lifetime.GiveTurn:
 		n.giveTurn(w, now)
 	}
 }
 
+// over returns which limit of the tenure that holds has passed, its deadline or the MaxHold of its
+// turn, although the phase is still holding. It returns "" if neither has. Such a tenure must not be
+// renewed.
+func (n *Name) over(now clock.Instant) lifetime.Cause {
+	switch {
+	case n.turn != nil:
+		return n.turn.Over(now)
+	case now >= n.tenure.Ends():
+		return lifetime.Expired
+	}
+	return ""
+}
+
 // lingering reports whether an idle tenure is to be kept.
 func (n *Name) lingering(now clock.Instant) bool {
-	if n.client.Linger <= 0 || !n.Kind.lingers {
-		return false
-	}
 	t := n.tenure
 	if t.LingerUntil == 0 {
 		t.toppedUp = false
@@ -341,7 +307,7 @@ func (n *Name) noteGranted(w *LocalWaiter, now clock.Instant) {
 // then the name is released.
 func (n *Name) recalled(t *Tenure) {
 	if t.servesUpTo == 0 && !n.Kind.oneTurn {
-		t.servesUpTo = max(1, n.admitted)
+		t.servesUpTo = max(1, n.waiters.admitted)
 		n.client.Host.Note(Event{What: NameRecalled, Name: n.Text})
 	}
 }
@@ -430,18 +396,7 @@ func (n *Name) arm(now clock.Instant) {
 			at(t.LingerUntil)
 		}
 	case releasing:
-		at(t.GoneBy())
-		if t.awaitedTurn != nil {
-			at(t.releaseDeadline)
-		}
-		if n.failingSince > 0 && n.waiters.n > 0 {
-			at(n.failingSince.Add(n.client.Patience()))
-		}
-		if t.unlocking != nil {
-			at(t.unlocking.Sent.Add(t.unlocking.Attempt))
-		} else {
-			at(n.askAt)
-		}
+		when = n.whenReleasing()
 	}
 	if when == clock.Never {
 		n.client.Schedule.Stop(&n.timer)

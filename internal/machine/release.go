@@ -166,6 +166,22 @@ func (n *Name) tickReleasing(now clock.Instant) {
 	}
 }
 
+// whenReleasing returns when tickReleasing has something to do.
+func (n *Name) whenReleasing() clock.Instant {
+	t := n.tenure
+	when := t.GoneBy()
+	if t.awaitedTurn != nil {
+		when = min(when, t.releaseDeadline)
+	}
+	if n.failingSince > 0 && n.waiters.n > 0 {
+		when = min(when, n.failingSince.Add(n.client.Patience()))
+	}
+	if t.unlocking != nil {
+		return min(when, t.unlocking.Sent.Add(t.unlocking.Attempt))
+	}
+	return min(when, n.askAt)
+}
+
 // sendRelease sends unlock. If blocking local waiters are left, the same script
 // queues the id of a successor.
 func (n *Name) sendRelease(now clock.Instant) {

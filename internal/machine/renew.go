@@ -209,17 +209,6 @@ func (n *Name) lose(t *Tenure, a wire.Answer, now clock.Instant) {
 	}
 }
 
-// subscribeAt returns when a holder subscribes only to notice a failover: 1 s after the
-// newest lock or renewal was sent or answered. If the subscription breaks, another server may be
-// the master; a renewal would show that later. A lease that ends or is renewed within
-// 1 s opens none, nor does a Cluster, where each name would need its own.
-func (n *Name) subscribeAt(t *Tenure) clock.Instant {
-	if n.sub.wanted || n.shard != "" {
-		return clock.Never
-	}
-	return t.Expiry.Add(time.Second - t.TTL)
-}
-
 // renewAllSoon calls renewAll at once or, if that has just run, a little later: if half of the
 // servers of a Cluster fail, answers follow errors again and again.
 func (c *Client) renewAllSoon(now clock.Instant) {

@@ -35,6 +35,17 @@ func (s *Subscriber) open() {
 	}
 }
 
+// subscribeAt returns when a holder subscribes only to notice a failover: 1 s after the
+// newest lock or renewal was sent or answered. If the subscription breaks, another server may be
+// the master; a renewal would show that later. A lease that ends or is renewed within
+// 1 s opens none, nor does a Cluster, where each name would need its own.
+func (n *Name) subscribeAt(t *Tenure) clock.Instant {
+	if n.sub.wanted || n.shard != "" {
+		return clock.Never
+	}
+	return t.Expiry.Add(time.Second - t.TTL)
+}
+
 // confirmedBefore reports whether the subscription was confirmed before sent, so that every push
 // after sent arrives.
 func (s *Subscriber) confirmedBefore(sent clock.Instant) bool {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/lifetime"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 )
 
@@ -78,6 +80,51 @@ type whileReleasing struct {
 	successor       *Tenure       // whose id this unlock queues; nil: none
 	awaitedTurn     *Turn         // the turn whose Release waits for unlock; nil: none
 	releaseDeadline clock.Instant // until when Release waits for the answer
+}
+
+func (c *Client) newTenure(n *Name) *Tenure {
+	t := &Tenure{ID: keyspace.NewID(c.idPrefix, c.Random, n.Kind.idSuffix), name: n, Lifetime: lifetime.Lifetime{Terms: &n.Kind.Terms}}
+	c.tenures[t.ID] = t
+	return t
+}
+
+// endTenure is the last step of each way in which a tenure ends: from now on its id is only
+// remembered.
+func (c *Client) endTenure(t *Tenure, now clock.Instant) {
+	if t.phase == ended {
+		return
+	}
+	of := t.name
+	if of.Kind.scripts != nil {
+		of = of.remembered(now)
+	}
+	if t.phase < holding && t.mayBeInRedis() {
+		c.givenUpIDs.Add(t.ID, of, now, of.Kind.TTL+protocol.QueueTTL)
+	} else {
+		c.endedIDs.Add(t.ID, of, now, of.Kind.TTL+time.Minute)
+	}
+	if t.CoolUntil > now { // until then no cancel may give the name away
+		c.coolDowns.Add(t.ID, t.CoolUntil, now, t.CoolUntil.Sub(now))
+	}
+	delete(c.tenures, t.ID)
+	held := t.phase >= holding
+	t.setPhase(ended)
+	if held && t.mayRunLate { // an earlier lock may still run
+		c.cancelTenure(t, now)
+	}
+	if n := t.name; n.tenure == t {
+		n.tenure = nil
+	}
+}
+
+// remembered returns the part of a local name of a shared kind that the cleanup of its ids needs. A
+// Client may remember more than 10,000 ids. Each has a local name of its own, so the remembered ids of
+// one name share one.
+func (n *Name) remembered(now clock.Instant) *Name {
+	return n.client.remembered.Of(n.Text, now, func() *Name {
+		k := &Kind{Owner: n.Kind.Owner, Terms: n.Kind.Terms, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
+		return &Name{client: n.client, Text: n.Text, Kind: k, Keys: n.Keys, shard: n.shard}
+	})
 }
 
 // setPhase moves a tenure to its next phase, and clears the fields of the last one.

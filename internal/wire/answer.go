@@ -97,6 +97,11 @@ func DecodeAnswer(reply []string) (Answer, error) {
 			return a, a.check()
 		}
 	}
+	return decodeList(reply)
+}
+
+// decodeList reads the other answers, which have an element for each field.
+func decodeList(reply []string) (Answer, error) {
 	a := Answer{Word: wordOf[reply[0]]}
 	if a.Word == NoWord || a.Word == Queued { // that is a line
 		return Answer{}, fmt.Errorf("an answer that begins with %q", keyspace.Shorten(reply[0]))
@@ -114,6 +119,11 @@ func DecodeAnswer(reply []string) (Answer, error) {
 			return Answer{}, fmt.Errorf("an answer %q whose %s is %q: %w", a.Word, field, keyspace.Shorten(rest[0]), err)
 		}
 		rest = rest[1:]
+	}
+	if a.Word == Held || a.Word == OtherKind {
+		if version := max(keyspace.OtherVersion(a.Holder), keyspace.OtherVersion(a.Kind)); version > 0 {
+			return Answer{}, &VersionError{version}
+		}
 	}
 	return a, a.check()
 }
@@ -251,12 +261,8 @@ func (a *Answer) set(field, value string) error {
 	return nil
 }
 
+// check returns an error if a figure is out of range.
 func (a *Answer) check() error {
-	if a.Word == Held || a.Word == OtherKind {
-		if version := max(keyspace.OtherVersion(a.Holder), keyspace.OtherVersion(a.Kind)); version > 0 {
-			return &VersionError{version}
-		}
-	}
 	if a.Base < 0 || a.Size < 0 || a.Size > MaxTokenBlock || a.Base > protocol.MaxToken-a.Size ||
 		a.Waiting < 0 || a.Server < 0 || a.Server > protocol.MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.Word)

@@ -5,7 +5,7 @@ var _ = table([]mutation{
 	{what: "election: a candidate has a local name of its own", pkg: "./internal/machine", name: "TestElections",
 		in: "internal/machine Client.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "_ = strconv.FormatInt(c.lastDedicated, 36)"}},
 	{what: "election: a term does not linger", pkg: "./internal/machine", name: "TestElections",
-		in: "internal/machine Name.lingering", edits: []string{"|| !n.Kind.lingers", ""}},
+		in: "internal/machine Name.serve", edits: []string{"n.Kind.lingers &&", "n.client.Linger > 0 &&"}},
 	{what: "election: a resignation is announced", pkg: "./internal/machine", name: "TestElections",
 		in: "internal/machine Client.Resigned", edits: []string{"!c.Closed", "false"}},
 	{what: "election: Close announces the end of a term", pkg: "./internal/machine", name: "TestClose",

@@ -53,7 +53,7 @@ var _ = table([]mutation{
 	{what: "MinHold: Close begins a cool-down of an ended lease", pkg: "./internal/machine", name: "TestClose",
 		in: "internal/machine Client.Close", edits: []string{"t.CoolUntil", "0"}},
 	{what: "MinHold: so does a lock that is answered after Close", pkg: "./internal/machine", name: "TestClose",
-		in: "internal/machine Client.HandleAnswer", edits: []string{"c.coolUntil(r.locks)", "0"}},
+		in: "internal/machine Client.answeredLate", edits: []string{"c.coolUntil(r.locks)", "0"}},
 	{what: "MinHold: Release begins a cool-down", pkg: "./internal/machine", name: "TestRuleMinHold",
 		in: "internal/machine Name.sendUnlock", edits: []string{"t.CoolUntil", "0"}},
 	{what: "MinHold: the name cools down before it lingers", pkg: "./internal/machine", name: "TestRuleMinHold",

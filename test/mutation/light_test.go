@@ -47,7 +47,7 @@ var _ = table([]mutation{
 	{what: "shared weights: lock reads no light holder", pkg: "./test/many", name: "TestSharedGrowth",
 		in: "internal/script/part/shared_count_used.lua", edits: []string{"holders .. ' has too many holders'", "holders .. ' has too many holders') end for _, one in ipairs(redis.call('ZRANGE', holders, 0, -1)) do string.match(one, '%.%a(%d+)|'"}},
 	{what: "shared weights: a remembered id keeps no local name", pkg: "./internal/machine", name: "TestRememberedNamesAreForgotten",
-		in: "internal/machine Name.remembered", edits: []string{"!n.Kind.Shared()", "true"}},
+		in: "internal/machine Client.endTenure", edits: []string{"of.Kind.scripts != nil", "false"}},
 	{what: "cancel: a lock key of another kind is no error", name: "TestSharedMutexGivesUpQuietly",
 		in: "internal/script/mutex/cancel.lua", edits: []string{"redis.pcall('GETRANGE', lock, '0', '{{text_end}}')", "redis.call('GETRANGE', lock, '0', '{{text_end}}')"}},
 })

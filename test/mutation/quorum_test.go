@@ -77,7 +77,7 @@ var _ = table([]mutation{
 	{what: "quorum: one server is one vote", name: "TestQuorumCountsServersOnce",
 		in: "internal/majority Distinct", edits: []string{`run != ""`, `run == "-"`}},
 	{what: "quorum: a tenure serves only the waiters present", pkg: "./internal/machine", name: "TestQuorum",
-		in: "internal/machine Name.presentUpTo", edits: []string{"max(1, n.admitted)", "int64(1) << 60", "last = min(last, w.number+tokens-1)", "_ = w"}},
+		in: "internal/machine Name.presentUpTo", edits: []string{"max(1, n.waiters.admitted)", "int64(1) << 60", "last = min(last, w.number+tokens-1)", "_ = w"}},
 	{what: "quorum: a majority may answer an earlier unlock", pkg: "./internal/machine", name: "TestQuorum",
 		in: "internal/machine Request.MajorityUnlocked", edits: []string{"a.Word == wire.Released", "false"}},
 	{what: "quorum: only released answers an earlier unlock", pkg: "./internal/machine", name: "TestQuorum",

@@ -33,7 +33,7 @@ var _ = table([]mutation{
 	{what: "version: a tick of another version does not run again", pkg: "./test/versions", name: "TestScriptsMeetALaterVersion",
 		in: "internal/script/part/nearest_tick.lua", edits: []string{"-- include part/refuse_version.lua", ""}},
 	{what: "version: an answer with another version is an error", pkg: "./test/versions", name: "TestCallsMeetALaterVersion",
-		in: "internal/wire Answer.check", edits: []string{"a.Word == Held ||", ""}},
+		in: "internal/wire decodeList", edits: []string{"a.Word == Held ||", ""}},
 	{what: "version: a script that met another version wrote nothing", pkg: "./test/versions", name: "TestScriptsMeetALaterVersion",
 		in: "internal/wire Unwritten", edits: []string{"|| versionIn(string(said)) > 0", ""}},
 	{what: "version: another version is not revoked", pkg: "./test/versions", name: "TestCallsMeetALaterVersion",
