@@ -83,7 +83,7 @@ func (b *batcher) noteRefused(batch []*machine.Request, all *driver.Result, now 
 
 // noteContended notes that other clients want a name.
 func (b *batcher) noteContended(n *machine.Name, now clock.Instant) {
-	if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {
+	if n.NotBatched = true; b.contended == nil || len(b.contended) >= maxContended {
 		b.contended, b.forgetAt = map[string]bool{}, now.Add(contendedFor)
 	}
 	b.contended[n.Text] = true

@@ -354,15 +354,10 @@ func (e *Engine) Release(u *machine.Turn, waive bool) error {
 	now := e.clock.Now()
 	l := e.client.Release(u, now)
 	if l.Unlock == nil {
-		var gone <-chan struct{}
-		if l.Removal != nil {
-			gone = e.whenCleaned(l.Removal)
-		}
-		e.unlock()
-		if gone != nil {
-			// MaxHold or a Revoke has ended the lease. The program may exit after Release, and then
-			// the name would stay held until its ttl ends.
-			e.await(gone, nil)
+		if l.Removal == nil {
+			e.unlock()
+		} else {
+			e.awaitRemoval(l.Removal)
 		}
 		return reason(l.Ended)
 	}
@@ -379,6 +374,14 @@ func (e *Engine) Release(u *machine.Turn, waive bool) error {
 	case <-e.Stopped:
 		return wire.Failure(u.Name.Text, wire.ErrUnknown, wire.ErrClosed)
 	}
+}
+
+// awaitRemoval releases the mutex and waits for the cleanup after a MaxHold or a Revoke. The program may
+// exit after Release, and then the name would stay held until its ttl ends.
+func (e *Engine) awaitRemoval(r *machine.Removal) {
+	gone := e.whenCleaned(r)
+	e.unlock()
+	e.await(gone, nil)
 }
 
 // resign announces the end of a term that was released.

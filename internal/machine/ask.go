@@ -94,7 +94,7 @@ func (n *Name) notGranted(r *Request, a wire.Answer, now clock.Instant) {
 	case wire.Again:
 		n.sendLock(now)
 	case wire.NotDue:
-		n.answerTries(func() error { return ErrNoLongerDue })
+		n.answerTry(ErrNoLongerDue, now)
 	case wire.Lost, wire.Revoked, wire.Stolen:
 		n.reject(&Lost{Name: n.Text, Cause: lifetime.Cause(a.Ending()), Reason: a.Reason}) // the answer to adopt
 	case wire.NotHeld:
@@ -125,7 +125,7 @@ func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant)
 	t := r.Tenure
 	_, refused := wire.AsServerError(err)
 	t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
-	n.refusedUnwritten(t, err)
+	t.refusedUnwritten(err)
 	if newest {
 		n.failed(err, r.Sent, now)
 		n.step(now)
@@ -136,7 +136,7 @@ func (n *Name) lockFailed(r *Request, newest bool, err error, now clock.Instant)
 
 // refusedUnwritten handles an error by which Redis refused a lock before its first write. If no
 // other request was sent for the id, Redis does not know it, and no cancel is needed.
-func (n *Name) refusedUnwritten(t *Tenure, err error) {
+func (t *Tenure) refusedUnwritten(err error) {
 	if !wire.Unwritten(err) {
 		return
 	}
@@ -150,7 +150,7 @@ func (n *Name) refusedUnwritten(t *Tenure, err error) {
 func (n *Name) refusedTry(a wire.Answer, now clock.Instant) {
 	n.tenure.foundHeld = true
 	n.seen = seenIn(a, now)
-	n.rejectTries(now)
+	n.answerTry(nil, now)
 	if n.tenure.phase == queued || n.sub.failed && !n.sub.Confirmed { // while the subscription is broken
 		n.sub.open()
 		n.askAt = now.Add(n.pollInterval(0))
@@ -167,7 +167,7 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	if n.sub.confirmedBefore(sent) && sent >= t.clockPair.sent {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
-	n.rejectTries(now)
+	n.answerTry(nil, now)
 	if n.client.ShowsDetails {
 		n.client.Host.ShowDetails()
 	}
@@ -338,7 +338,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 // grantedLate handles a grant that was over when it arrived.
 func (n *Name) grantedLate(t *Tenure, g grant, now clock.Instant) {
 	t.sentWait = true // the lock key may have this id: to give it up, a cancel is needed
-	if n.lateAgain(t, g, now) {
+	if t.lateAgain(g, now) {
 		n.tooSlow(now, now.Sub(g.start))
 		return
 	}
@@ -350,8 +350,8 @@ func (n *Name) grantedLate(t *Tenure, g grant, now clock.Instant) {
 // for the network: the grant before it was late, too, at most retryWindow ago. One late grant
 // proves nothing, because the process may have paused. A pushed grant proves nothing either,
 // because a push does not measure the round trip.
-func (n *Name) lateAgain(t *Tenure, g grant, now clock.Instant) bool {
-	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.client.retryWindow()
+func (t *Tenure) lateAgain(g grant, now clock.Instant) bool {
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= t.name.client.retryWindow()
 	t.lateGrantAt = now
 	return follows && !g.pushed
 }
@@ -430,7 +430,7 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 		n.client.Host.Note(Event{What: Queueing, Name: n.Text, Holder: labelOf(a.Holder), Remaining: a.PTTL})
 	}
 	if a.Word == wire.Held {
-		n.rejectTries(now)
+		n.answerTry(nil, now)
 	}
 	n.askAt = now.Add(a.PollIn)
 	if a.Word == wire.Held && !r.Waits && n.waiters.anyBlocking() { // a waiter that came meanwhile has no mark on the nodes yet

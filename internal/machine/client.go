@@ -183,13 +183,8 @@ func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.In
 	} else {
 		err = r.Explained(err)
 	}
-	if err != nil && wire.MayHaveMoved(err) {
-		c.NetFailed = true
-	} else if c.NetFailed {
-		// The store answers again. It may be another server than before: renewals show
-		// which tenures that server does not know.
-		c.NetFailed, c.netFailureOver = false, now
-		c.renewAllSoon(now)
+	if err != nil || c.NetFailed {
+		c.noteNetwork(err, now)
 	}
 	if a.Refused != "" {
 		c.refusedToPublish(a.Refused, now)
@@ -198,6 +193,18 @@ func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.In
 		c.answered = exchange{sent: r.Sent, server: a.Server}
 	}
 	r.OnAnswer(r, a, err, now)
+}
+
+// noteNetwork notes whether the network failed, or works again.
+func (c *Client) noteNetwork(err error, now clock.Instant) {
+	if err != nil && wire.MayHaveMoved(err) {
+		c.NetFailed = true
+	} else if c.NetFailed {
+		// The store answers again. It may be another server than before: renewals show
+		// which tenures that server does not know.
+		c.NetFailed, c.netFailureOver = false, now
+		c.renewAllSoon(now)
+	}
 }
 
 // answeredLate notes how to undo a lock that was answered after Close: it may have run after its cancel.
@@ -225,16 +232,13 @@ func (r *Request) ID() string { return r.Call.Args[0] }
 func (r *Request) Batchable() bool {
 	n, t := r.Name, r.Tenure
 	switch {
-	case n.notBatched || n.seen.known || t != nil && t.servesUpTo > 0: // recalled: another client waits
+	case n.NotBatched || n.seen.known || t != nil && t.servesUpTo > 0: // recalled: another client waits
 		return false
 	case r.Call.Script == script.Lock:
 		return !r.hasPlace
 	}
 	return r.Call.Script == script.Unlock && r.locks == ""
 }
-
-// BatchRefused notes that lock_batch did nothing for this name. From now on it is not in a batch.
-func (n *Name) BatchRefused() { n.notBatched = true }
 
 // callFor returns the call of a script for this name. Most have its lock, fence and queue keys.
 func (n *Name) callFor(s *driver.Script, args []string) driver.Call {

@@ -90,7 +90,7 @@ func (t *Tenure) checkPhase() string {
 
 func (n *Name) checkFacts() string {
 	t := n.tenure
-	count, tries := 0, 0
+	count := 0
 	var last *LocalWaiter
 	for w := n.waiters.first; w != nil; w = w.after {
 		if !w.listed || w.Name != n || w.prev != last {
@@ -99,14 +99,14 @@ func (n *Name) checkFacts() string {
 		if last != nil && last.number >= w.number {
 			return "local waiters are out of order"
 		}
-		count++
-		if w.Try {
-			tries++
+		if w.Try && last != nil {
+			return "a try is not the first local waiter"
 		}
+		count++
 		last = w
 	}
 	switch {
-	case last != n.waiters.last || count != n.waiters.n || tries != n.waiters.tries:
+	case last != n.waiters.last || count != n.waiters.n:
 		return "the local waiters are counted wrong"
 	case !n.listed:
 		return "a name is among the names and not listed"

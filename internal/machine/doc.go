@@ -54,7 +54,7 @@
 //	 7  a forgotten subscription        queued, resubscribe
 //	 8  too slow is an error            lateAgain, topUp, tooSlow
 //	 9  a slot that moves               handOverAfterSplit, renewAnswered
-//	10  WaitReplicas                    awaitAcknowledged, noteAcknowledged, tooFewReplicas
+//	10  WaitReplicas                    awaitAcknowledged, renewAnswered, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export
 //	12  MinHold                         serve, renewArgs, endCall
 //	13  MaxHold                         Over, stop, graceOver

@@ -193,7 +193,7 @@ func (n *Name) stop(why lifetime.Cause, reason string, now clock.Instant) {
 	n.turn = nil
 	if u == nil {
 		n.client.endTenure(t, now)
-		n.startRemoval(t, now)
+		t.startRemoval(now)
 	} else {
 		t.setPhase(unreleased)
 		n.tenure = nil
@@ -209,7 +209,7 @@ func (n *Name) stop(why lifetime.Cause, reason string, now clock.Instant) {
 // graceOver gives the name back when Grace has passed, unless Release has given it back.
 func (u *Turn) graceOver(now clock.Instant) {
 	if u.Tenure.phase == unreleased {
-		u.Name.releaseStopped(u, now)
+		u.releaseStopped(now)
 		if u.Announces() { // after the answer: until then Redis says that this candidate leads
 			u.removal.of = u
 		}
@@ -219,8 +219,8 @@ func (u *Turn) graceOver(now clock.Instant) {
 // expire ends a tenure that was stopped and not released: its lock key has expired.
 func (t *Tenure) expire(now clock.Instant) { t.name.client.endTenure(t, now) }
 
-// releaseStopped gives back the name of a turn whose tenure was stopped.
-func (n *Name) releaseStopped(u *Turn, now clock.Instant) {
-	n.client.endTenure(u.Tenure, now)
-	u.removal = n.startRemoval(u.Tenure, now)
+// releaseStopped gives back the name after its tenure was stopped.
+func (u *Turn) releaseStopped(now clock.Instant) {
+	u.Name.client.endTenure(u.Tenure, now)
+	u.removal = u.Tenure.startRemoval(now)
 }

@@ -236,7 +236,7 @@ const announceEvery = 5 * time.Minute
 // that a call can wait for it.
 func (c *Client) Elected(u *Turn, now clock.Instant) *Removal {
 	term := u.Name.Kind.Term
-	announced := u.Name.announce(u, now)
+	announced := u.announce(now)
 	term.nextAnnouncement = clock.Timer{Fire: u.announceOnceMore}
 	c.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
 	return announced
@@ -245,7 +245,7 @@ func (c *Client) Elected(u *Turn, now clock.Instant) *Removal {
 func (u *Turn) announceOnceMore(now clock.Instant) {
 	c, term := u.Name.client, u.Name.Kind.Term
 	if !c.Closed && u.Ended.Load() == nil {
-		u.Name.announce(u, now)
+		u.announce(now)
 		c.Schedule.Set(&term.nextAnnouncement, now.Add(announceEvery), now)
 	}
 }
@@ -257,7 +257,7 @@ func (c *Client) Resigned(u *Turn, now clock.Instant) {
 		c.Schedule.Stop(&term.nextAnnouncement)
 	}
 	if !c.Closed {
-		u.Name.announce(u, now)
+		u.announce(now)
 	}
 }
 
@@ -270,23 +270,24 @@ func (c *Client) Proclaim(u *Turn, value string) (driver.Call, *Ending) {
 	term := u.Name.Kind.Term
 	term.proclaims++
 	term.proclaimed = value
-	return u.Name.announcement(u), nil
+	return u.announcement(), nil
 }
 
 // AnnounceAgain repeats a failed call of Proclaim in the background. It does nothing after the turn.
 func (c *Client) AnnounceAgain(u *Turn, now clock.Instant) {
 	if !c.Closed && u.Ended.Load() == nil {
-		u.Name.announce(u, now)
+		u.announce(now)
 	}
 }
 
 // announce starts a cleanup that announces the term. Observers that miss it notice
 // the change when they poll.
-func (n *Name) announce(u *Turn, now clock.Instant) *Removal {
-	return n.client.startCleanup(&cleanup{call: n.announcement(u), name: n, until: now.Add(n.client.TTL)}, now).removal
+func (u *Turn) announce(now clock.Instant) *Removal {
+	n := u.Name
+	return n.client.startCleanup(&cleanup{call: u.announcement(), name: n, until: now.Add(n.client.TTL)}, now).removal
 }
 
-func (n *Name) announcement(u *Turn) driver.Call {
-	term := n.Kind.Term
+func (u *Turn) announcement() driver.Call {
+	n, term := u.Name, u.Name.Kind.Term
 	return election.Announcement(n.Keys, u.Tenure.ID, u.Token, n.shard != "", term.proclaims, term.proclaimed)
 }

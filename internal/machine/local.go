@@ -43,7 +43,6 @@ type Outcome struct {
 type localQueue struct {
 	first, last *LocalWaiter
 	n           int
-	tries       int
 	admitted    int64 // waiters so far: numbers the next one
 }
 
@@ -57,9 +56,6 @@ func (q *localQueue) push(w *LocalWaiter) {
 	}
 	q.last = w
 	q.n++
-	if w.Try {
-		q.tries++
-	}
 }
 
 func (q *localQueue) remove(w *LocalWaiter) {
@@ -75,25 +71,20 @@ func (q *localQueue) remove(w *LocalWaiter) {
 	}
 	w.prev, w.after, w.listed = nil, nil, false
 	q.n--
-	if w.Try {
-		q.tries--
-	}
 }
 
-// anyBlocking reports whether a waiter in this queue blocks.
-func (q *localQueue) anyBlocking() bool { return q.n > q.tries }
+// anyBlocking reports whether a waiter in this queue blocks. A TryLock enters only an empty queue, so it
+// is the first.
+func (q *localQueue) anyBlocking() bool { return q.last != nil && !q.last.Try }
 
-// rejectTries rejects the TryLock calls, because the name is held.
-func (n *Name) rejectTries(now clock.Instant) {
-	n.answerTries(func() error { return n.Held(now) })
-}
-
-// answerTries answers the TryLock calls. They stand in front, because a TryLock enters only an
-// empty local queue.
-func (n *Name) answerTries(what func() error) {
-	for w := n.waiters.first; w != nil && w.Try; w = n.waiters.first {
+// answerTry answers a TryLock call, if there is one. If err is nil, the name is held.
+func (n *Name) answerTry(err error, now clock.Instant) {
+	if w := n.waiters.first; w != nil && w.Try {
 		n.waiters.remove(w)
-		n.client.Host.Deliver(w, Outcome{Err: what()})
+		if err == nil {
+			err = n.Held(now)
+		}
+		n.client.Host.Deliver(w, Outcome{Err: err})
 	}
 }
 
@@ -127,23 +118,23 @@ func (n *Name) Held(now clock.Instant) error {
 		return e
 	}
 	if n.seen.known {
-		return n.heldBy(now)
+		return n.seen.held(n.Text, now)
 	}
 	return e
 }
 
-func (n *Name) heldBy(now clock.Instant) error {
-	e := &Held{Name: n.Text, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
-	if id, ours := keyspace.ParseID(n.seen.holder); ours {
+func (s *lastSeen) held(name string, now clock.Instant) error {
+	e := &Held{Name: name, Waiters: int(s.waiting), Remaining: s.pttl}
+	if id, ours := keyspace.ParseID(s.holder); ours {
 		e.Owner = id.Owner
-	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(s.holder); !e.Cooldown {
 		e.Foreign = true
 	}
-	if n.seen.queued {
-		e.Waiters = int(n.seen.position)
+	if s.queued {
+		e.Waiters = int(s.position)
 	}
 	if e.Remaining >= 0 { // else the key has no expiry
-		e.Remaining = max(0, e.Remaining-now.Sub(n.seen.at))
+		e.Remaining = max(0, e.Remaining-now.Sub(s.at))
 	}
 	return e
 }
@@ -238,14 +229,14 @@ func (r *Request) groupAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	t.group = nil
 	if a.Word == wire.Passed || refused {
-		n.answerTries(func() error { return ErrOneByOne })
+		n.answerTry(ErrOneByOne, now)
 	}
 	switch {
 	case a.Word == wire.Passed:
 		t.openLocks--
 		n.failingSince = 0
 	case refused && !wire.Transient(err):
-		n.refusedUnwritten(t, err)
+		t.refusedUnwritten(err)
 	default:
 		r.lockAnswered(a, err, now)
 		return

@@ -35,7 +35,7 @@ type Name struct {
 	backoff             time.Duration
 	unacknowledgedSince clock.Instant // since when the replicas do not acknowledge a grant; 0: they do, or there is none
 	seen                lastSeen      // the holder, as far as is known
-	notBatched          bool          // lock_batch answered "again" for it
+	NotBatched          bool          // lock_batch did nothing for it: it is not in a batch any more
 	listed              bool          // in Client.names, until it is forgotten
 	orphan              orphan
 	Place               *ballot.Place // on a quorum: where it asks from
@@ -54,17 +54,13 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 	}
 	key := name
 	if own != nil {
-		c.lastDedicated++
-		key += "\x00" + strconv.FormatInt(c.lastDedicated, 36) // no name has a control character
+		key = c.dedicatedKey(name)
 	}
 	n := c.names[key]
 	if n == nil {
 		k, err := keyspace.KeysOf(c.Prefix, name)
 		if err != nil {
 			return nil, &BadName{name, err.Error()}
-		}
-		if own != nil && own.Shared() {
-			own.setKeys(k)
 		}
 		n = c.newName(key, name, k, cmp.Or(own, c.defaultKind))
 		if c.NotBefore != nil {
@@ -75,19 +71,35 @@ func (c *Client) Enter(name string, own *Kind, w *LocalWaiter, now clock.Instant
 	}
 	w.Name, w.since = n, now
 	n.waiters.push(w)
-	if n.turn != nil || n.waiters.n > 1 {
-		n.sub.open() // before a second turn is given
-	}
-	if t := n.tenure; t != nil && t.phase == holding {
-		n.renewForRecalls(t, now)
+	if n.tenure != nil {
+		n.joined(now)
 	}
 	n.step(now)
 	return n.tenure.asking, nil
 }
 
+// dedicatedKey returns a new key in Client.names. No name has a control character.
+func (c *Client) dedicatedKey(name string) string {
+	c.lastDedicated++
+	return name + "\x00" + strconv.FormatInt(c.lastDedicated, 36)
+}
+
+// joined sees to it that a recall is noticed, because a further waiter has joined a tenure.
+func (n *Name) joined(now clock.Instant) {
+	if n.turn != nil || n.waiters.n > 1 {
+		n.sub.open() // before a second turn is given
+	}
+	if t := n.tenure; t.phase == holding {
+		n.renewForRecalls(t, now)
+	}
+}
+
 // newName makes a local name.
 func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 	n := &Name{client: c, key: key, Text: name, Kind: k, Keys: keys, sub: c.sub, listed: true}
+	if k.scripts != nil {
+		k.setKeys(keys)
+	}
 	if n.sub == nil {
 		n.shard = keys.ShardSuffix()
 		if k.Shared() {

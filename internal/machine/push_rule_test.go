@@ -70,7 +70,7 @@ func TestRulePushesAreNotTrusted(t *testing.T) {
 		{name: "nor one that a batch refused", beats: []beat{
 			{enter("a"), "lock #1"},
 			{batchable("lock"), "batchable: true"},
-			{func(y *play) { y.local.BatchRefused() }, ""},
+			{func(y *play) { y.local.NotBatched = true }, ""},
 			{batchable("lock"), "batchable: false"},
 		}},
 		{name: "nor a lock with a place in the queue", given: aWaits, beats: []beat{

@@ -26,7 +26,7 @@ func (c *Client) Release(u *Turn, now clock.Instant) ReleaseResult {
 	u.shares--
 	if e := u.HasEnded(now); e != nil {
 		if t.phase == unreleased && u.shares == 0 {
-			n.releaseStopped(u, now)
+			u.releaseStopped(now)
 		}
 		l := ReleaseResult{Ended: e}
 		if now < t.Ends() {
@@ -56,7 +56,9 @@ func (n *Name) released(err error, now clock.Instant) {
 	t.answerRelease(err)
 	n.askAt, n.failingSince = 0, 0
 	n.client.endTenure(t, now)
-	n.client.leftoverProgress(t.ID)
+	if len(n.client.awaitedIDs) > 0 {
+		n.client.leftoverProgress(t.ID)
+	}
 	n.tenure = successor
 }
 
@@ -112,14 +114,12 @@ func (n *Name) unlocked(r *Request, a wire.Answer, now clock.Instant) {
 	// "not held" counts as released: an earlier run of the script may have released the name,
 	// or the lock key may have expired before the script ran.
 	t.Waive() // the lock key cools down, or is not ours
-	n.released(n.lossAtUnlock(t, a, now), now)
+	n.released(t.lossAtUnlock(a, now), now)
 	if n.client.NotBefore != nil {
 		n.askAt = n.client.NotBefore(n.Text)
 	}
-	if a.Word == wire.Dropped { // only the lock key is deleted: the next waiter must get the name
-		n.client.handOverAfterSplit(t.ID, n, now)
-	}
-	if a.Word == wire.NotHeld && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
+	if a.Word == wire.Dropped || // only the lock key is deleted: the next waiter must get the name
+		a.Word == wire.NotHeld && a.Holder == "" && r.Call.Script == script.Cooldown { // cooldown hands nothing over
 		n.client.handOverAfterSplit(t.ID, n, now)
 	}
 	switch {
@@ -134,7 +134,8 @@ func (n *Name) unlocked(r *Request, a wire.Answer, now clock.Instant) {
 }
 
 // lossAtUnlock returns the loss that the answer to unlock proves, or nil; see docs/adr/0033-a-store-that-sends-once.md.
-func (n *Name) lossAtUnlock(t *Tenure, a wire.Answer, now clock.Instant) error {
+func (t *Tenure) lossAtUnlock(a wire.Answer, now clock.Instant) error {
+	n := t.name
 	if a.Word != wire.NotHeld || t.unlocks > 1 || !n.client.SendsOnce() || now >= t.Ends() {
 		return nil
 	}
@@ -302,7 +303,7 @@ func (c *cleanup) finish(now clock.Instant) {
 	c.removal.Ended = true
 	c.client.Host.Done(c.removal)
 	if u := c.removal.of; u != nil {
-		u.Name.announce(u, now)
+		u.announce(now)
 	}
 	c.client.leftoverProgress(c.call.Args[0])
 }
@@ -348,8 +349,8 @@ func (c *Client) handOverAfterSplit(id string, n *Name, now clock.Instant) {
 }
 
 // startRemoval releases an ended tenure in Redis, in the background.
-func (n *Name) startRemoval(t *Tenure, now clock.Instant) *Removal {
-	return n.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now).removal
+func (t *Tenure) startRemoval(now clock.Instant) *Removal {
+	return t.name.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now).removal
 }
 
 // startRelease releases the name that an id may still hold. Its lock key has expired at gone, or a ttl
@@ -423,7 +424,7 @@ func (n *Name) close(now clock.Instant) (calls []driver.Call) {
 		}
 	}
 	if u := n.turn; u != nil && u.Announces() {
-		calls = append(calls, n.announcement(u))
+		calls = append(calls, u.announcement())
 	}
 	return calls
 }

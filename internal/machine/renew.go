@@ -122,7 +122,8 @@ func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.tooFewReplicas(r, a, now)
 	case renewed:
 		t.Renewed(r.renewal, r.Sent, now, n.client.Jitter)
-		n.noteAcknowledged(t, r)
+		t.Replicas.Store(int32(r.Acked))
+		t.acknowledged, n.unacknowledgedSince = true, 0
 		if a.Word == wire.Renewed {
 			n.renewedWhole(r, a, now)
 		} else {
@@ -281,12 +282,6 @@ func (n *Name) acknowledgeFailed(err error, since, now clock.Instant) {
 	if !wire.Transient(err) {
 		n.giveBackUnacknowledged(wire.Failure(n.Text, nil, err), now)
 	}
-}
-
-// noteAcknowledged notes that enough replicas have the renewal.
-func (n *Name) noteAcknowledged(t *Tenure, r *Request) {
-	t.Replicas.Store(int32(r.Acked))
-	t.acknowledged, n.unacknowledgedSince = true, 0
 }
 
 // tooFewReplicas handles a renewal that the master has and too few replicas have. An unacknowledged

@@ -21,7 +21,7 @@ var keyFields = []struct {
 		"Settings Host Random NotBefore ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
-		"client key Text Kind Keys shard sub nextOnSub prevOnSub lastErr backoff unacknowledgedSince notBatched orphan Place"},
+		"client key Text Kind Keys shard sub nextOnSub prevOnSub lastErr backoff unacknowledgedSince NotBatched orphan Place"},
 	{reflect.TypeFor[Tenure](),
 		"ID name phase Lifetime whileAsked whileHolding whileReleasing openLocks mayRunLate tokens servesUpTo", "Replicas"},
 	{reflect.TypeFor[lifetime.Lifetime](),

@@ -18,7 +18,7 @@ func TestHeldAgesButForNoExpiry(t *testing.T) {
 	} {
 		for _, queued := range []bool{false, true} {
 			n := &Name{client: c, Text: "n", Kind: c.defaultKind, seen: lastSeen{known: true, queued: queued, holder: "x", pttl: pttl, at: clock.Instant(time.Second)}}
-			err := n.heldBy(clock.Instant(3 * time.Second))
+			err := n.seen.held(n.Text, clock.Instant(3*time.Second))
 			if held, ok := errors.AsType[*Held](err); !ok || held.Remaining != want {
 				t.Errorf("pttl %v, queued %v: %+v, want that %v remain", pttl, queued, err, want)
 			}

@@ -43,7 +43,7 @@ var _ = table([]mutation{
 	{what: "dedicated: its deadline counts its own ttl", pkg: "./internal/machine", name: "TestDedicatedKinds",
 		in: "internal/machine DedicatedKind", edits: []string{"Terms: terms", "Terms: lifetime.Terms{TTL: 15*time.Second}"}},
 	{what: "dedicated: it has a local name of its own", pkg: "./internal/machine", name: "TestDedicatedKinds",
-		in: "internal/machine Client.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "_ = strconv.FormatInt(c.lastDedicated, 36)"}},
+		in: "internal/machine Client.dedicatedKey", edits: []string{`name + "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "name + strconv.FormatInt(0, 36)[1:]"}},
 })
 
 // The HTTP API.

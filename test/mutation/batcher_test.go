@@ -61,7 +61,7 @@ var _ = table([]mutation{
 	{what: "batch: a refused script is not tried for a minute", pkg: ".", name: "TestBatchIsRefused",
 		in: "internal/engine batcher.noteRefused", edits: []string{"b.singleUntil = now.Add(singleFor)", ""}},
 	{what: "batch: a name that was left out is sent alone", pkg: ".", name: "TestContendedNamesAreNotBatched",
-		in: "internal/engine batcher.noteContended", edits: []string{"if n.BatchRefused(); b.contended == nil || len(b.contended) >= maxContended {", `if true { n = &machine.Name{Text: ""}`}},
+		in: "internal/engine batcher.noteContended", edits: []string{"if n.NotBatched = true; b.contended == nil || len(b.contended) >= maxContended {", `if true { n = &machine.Name{Text: ""}`}},
 	{what: "batch: a call without an answer is an error for all names", pkg: ".", name: "TestBatchWithoutAnAnswer",
 		in: "internal/engine batcher.noteRefused", edits: []string{"all.Err == nil && err == nil", "(err == nil || true)"}},
 	{what: "batch: two requests of one name keep their order", pkg: ".", name: "TestBatchKeepsTheOrderOfAName",

@@ -3,7 +3,7 @@ package mutation
 // Elections, and several names.
 var _ = table([]mutation{
 	{what: "election: a candidate has a local name of its own", pkg: "./internal/machine", name: "TestElections",
-		in: "internal/machine Client.Enter", edits: []string{`key += "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "_ = strconv.FormatInt(c.lastDedicated, 36)"}},
+		in: "internal/machine Client.dedicatedKey", edits: []string{`name + "\x00" + strconv.FormatInt(c.lastDedicated, 36)`, "name + strconv.FormatInt(0, 36)[1:]"}},
 	{what: "election: a term does not linger", pkg: "./internal/machine", name: "TestElections",
 		in: "internal/machine Name.serve", edits: []string{"n.Kind.lingers &&", "n.client.Linger > 0 &&"}},
 	{what: "election: a resignation is announced", pkg: "./internal/machine", name: "TestElections",

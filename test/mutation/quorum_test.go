@@ -65,7 +65,7 @@ var _ = table([]mutation{
 	{what: "quorum: a stale id of ours is undone", pkg: "./internal/ballot", name: "TestStaleID",
 		in: "internal/ballot try.heldBy", edits: []string{"t.b.undoStale(node, holder, now)", "_ = node"}},
 	{what: "quorum: Release after MaxHold waits for the cleanup", pkg: "./internal/machine", name: "TestRuleMaxHold",
-		in: "internal/machine Name.startRemoval", edits: []string{"return n.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now).removal", "n.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now); return &Removal{Ended: true}"}},
+		in: "internal/machine Tenure.startRemoval", edits: []string{"return t.name.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now).removal", "t.name.startRelease(t.ID, t.CoolUntil, t.GoneBy(), now); return &Removal{Ended: true}"}},
 	{what: "quorum: a node that lacks the lock is repaired", pkg: "./internal/ballot", name: "TestRenew",
 		in: "internal/ballot renewal.repair", edits: []string{`a.Word != wire.Lost`, "true"}},
 	{what: "quorum: repair only under a majority", pkg: "./internal/ballot", name: "TestRenew",
