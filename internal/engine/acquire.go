@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -30,31 +29,26 @@ type pending struct {
 	ready chan machine.Outcome
 }
 
-// waiters is a pool of pending calls, so that their channels are reused. Each engine has its own:
-// a channel made inside a testing/synctest bubble must not leave it.
-type waiters struct{ pool sync.Pool }
-
-func (p *waiters) get() *pending {
-	w, ok := p.pool.Get().(*pending)
-	if !ok {
-		w = &pending{ready: make(chan machine.Outcome, 1)}
-		w.Call = w
-	}
+// newPending makes a pending call for the pool of an Engine, which reuses the channels. Each engine has
+// its own pool: a channel made inside a testing/synctest bubble must not leave it.
+func newPending() any {
+	w := &pending{ready: make(chan machine.Outcome, 1)}
+	w.Call = w
 	return w
 }
 
-// put takes back a pending call that has left the local queue and has its outcome.
-func (p *waiters) put(w *pending) {
+// reuse takes back a pending call that has left the local queue and has its outcome.
+func (e *Engine) reuse(w *pending) {
 	w.LocalWaiter = machine.LocalWaiter{Call: w}
-	p.pool.Put(w)
+	e.waiters.Put(w)
 }
 
 // Acquire asks for a name, and waits until it has a turn or ctx ends.
 func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
-	w := e.waiters.get()
-	defer e.waiters.put(w)
+	w := e.waiters.Get().(*pending)
+	defer e.reuse(w)
 	w.Try, w.Limits = l.Try, l.Limits
-	blocking := ctx.Done() == nil
+	noCancel := ctx.Done() == nil
 	e.mu.Lock()
 	now := e.clock.Now()
 	lock, err := e.client.Enter(l.Name, l.Kind, &w.LocalWaiter, now)
@@ -62,9 +56,9 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		e.unlock()
 		return nil, err
 	}
-	e.unlockAndPerform(blocking, lock, now)
+	e.unlockAndPerform(noCancel, lock, now)
 	var o machine.Outcome
-	if blocking {
+	if noCancel {
 		o = <-w.ready // a select would cost a tenth of the time of a turn
 	} else {
 		select {
@@ -126,7 +120,7 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 			o.Err = ctx.Err()
 			_ = e.giveUp(w, o.Err, left)
 		}
-		e.waiters.put(w)
+		e.reuse(w)
 		if o.Turn != nil {
 			turns = append(turns, o.Turn)
 		}
@@ -139,7 +133,7 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 
 // enterAll puts a waiter with Try into the local queue of each name, and asks for all names at
 // once. If try is set and a name is in use in this Client, it returns a *machine.Held.
-func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error) {
+func (e *Engine) enterAll(names []string, try, noCancel bool) ([]*pending, error) {
 	together := e.Queue && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
@@ -159,12 +153,12 @@ func (e *Engine) enterAll(names []string, try, blocking bool) ([]*pending, error
 	waiters := make([]*pending, len(names))
 	entering := make([]*machine.LocalWaiter, len(names))
 	for i := range names {
-		waiters[i] = e.waiters.get()
+		waiters[i] = e.waiters.Get().(*pending)
 		waiters[i].Try = true
 		entering[i] = &waiters[i].LocalWaiter
 	}
 	g := e.client.EnterTogether(names, all, entering, now)
-	e.unlockAndPerform(blocking, g.Asking, now)
+	e.unlockAndPerform(noCancel, g.Asking, now)
 	return waiters, nil
 }
 

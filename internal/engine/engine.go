@@ -64,7 +64,7 @@ type Engine struct {
 	details      *details.Note   // nil without Settings.Details
 	ctx          context.Context // ends with the engine
 	cancel       context.CancelFunc
-	waiters      waiters
+	waiters      sync.Pool    // of *pending
 	work         chan sending // to idle workers
 	idle         atomic.Int32 // number of idle workers
 
@@ -127,6 +127,7 @@ func newEngine(s Settings, carrier driver.Store, queue bool) *Engine {
 		waits:    make(map[any]chan struct{}),
 		asked:    make(map[any]chan<- machine.Outcome),
 		watched:  make(map[*machine.Turn]*watch),
+		waiters:  sync.Pool{New: newPending},
 	}
 	e.client = machine.New(s.Settings, host{e}, lent.Random)
 	e.ClientID = e.client.ClientID
@@ -199,18 +200,18 @@ func (e *Engine) Each(visit func(name string, held, waiting int)) {
 
 // unlock releases the mutex and starts the work that was stored under it.
 func (e *Engine) unlock() {
-	for _, f := range e.unlockAndSend() {
+	for _, f := range e.sendAndUnlock() {
 		f()
 	}
 }
 
-// unlockAndPerform releases the mutex like unlock. If the call blocks and r is the newest request
-// in outbox, it sends r in this goroutine, which would otherwise only wait for another one.
+// unlockAndPerform releases the mutex like unlock. If the ctx of the call cannot end and r is the
+// newest request in outbox, it sends r in this goroutine, which would otherwise only wait for another one.
 // Waking two goroutines costs more than all other work of a call. It sends r here only if the
 // store has answered within the last second: a driver may connect without a time limit.
-func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.Instant) {
+func (e *Engine) unlockAndPerform(noCancel bool, r *machine.Request, now clock.Instant) {
 	n := len(e.outbox)
-	if !blocking || r == nil || n == 0 || e.outbox[n-1].Request != r || e.client.NetFailed || now.Sub(e.client.LastAnswer) > time.Second {
+	if !noCancel || r == nil || n == 0 || e.outbox[n-1].Request != r || e.client.NetFailed || now.Sub(e.client.LastAnswer) > time.Second {
 		e.unlock()
 		return
 	}
@@ -224,9 +225,9 @@ func (e *Engine) unlockAndPerform(blocking bool, r *machine.Request, now clock.I
 	}
 }
 
-// unlockAndSend starts to send the stored requests, releases the mutex, and returns the functions
+// sendAndUnlock starts to send the stored requests, releases the mutex, and returns the functions
 // of afterUnlock. The caller runs them.
-func (e *Engine) unlockAndSend() (after []func()) {
+func (e *Engine) sendAndUnlock() (after []func()) {
 	if e.delayed > 0 {
 		e.sendDelayed(delayFrom)
 	}
@@ -272,7 +273,7 @@ func (e *Engine) run() {
 			t.Fire(now)
 		}
 		e.client.Schedule.Rest(now)
-		if after := e.unlockAndSend(); len(after) > 0 {
+		if after := e.sendAndUnlock(); len(after) > 0 {
 			go func() { // they end contexts, which can take long
 				for _, f := range after {
 					f()

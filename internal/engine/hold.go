@@ -361,12 +361,12 @@ func (e *Engine) Release(u *machine.Turn, waive bool) error {
 		}
 		return reason(l.Ended)
 	}
-	w := e.waiters.get()
+	w := e.waiters.Get().(*pending)
 	e.asked[u] = w.ready
 	e.unlockAndPerform(true, l.Unlock, now)
 	select {
 	case o := <-w.ready:
-		e.waiters.put(w)
+		e.reuse(w)
 		if lost, ok := o.Err.(*machine.Lost); ok { //nolint:errorlint // made there, never wrapped
 			lost.Token = u.Token
 		}

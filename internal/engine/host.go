@@ -183,7 +183,7 @@ func (k *keeper) lock() {
 }
 
 func (k *keeper) unlock() {
-	after := k.e.unlockAndSend()
+	after := k.e.sendAndUnlock()
 	runtime.Gosched() // else the next in the turnstile would run before a caller that the mutex has woken
 	k.e.turnstile.Unlock()
 	for _, f := range after {

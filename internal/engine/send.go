@@ -149,7 +149,7 @@ func (e *Engine) delay(r *machine.Request) bool {
 	if b == nil {
 		return false
 	}
-	if b.underWay < delayFrom { // nothing waits then, see unlockAndSend
+	if b.underWay < delayFrom { // nothing waits then, see sendAndUnlock
 		b.underWay++
 		return false
 	}

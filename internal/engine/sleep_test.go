@@ -58,7 +58,7 @@ func TestMinHoldOfAGrantThatCameTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{}
 		e := New(settings(), store)
-		w := e.waiters.get()
+		w := e.waiters.Get().(*pending)
 		w.MinHold = time.Hour
 		e.mu.Lock()
 		_, err := e.client.Enter("n", nil, &w.LocalWaiter, e.clock.Now())

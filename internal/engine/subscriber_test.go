@@ -71,7 +71,7 @@ func dealtWithBeforeACaller(t *testing.T, n int) int {
 	for i := range n {
 		for range 2 { // the second has to wait here, so the name subscribes
 			c.mu.Lock()
-			_, err := c.client.Enter(fmt.Sprint(i), nil, &c.waiters.get().LocalWaiter, c.clock.Now())
+			_, err := c.client.Enter(fmt.Sprint(i), nil, &c.waiters.Get().(*pending).LocalWaiter, c.clock.Now())
 			c.unlock()
 			if err != nil {
 				t.Fatal(err)

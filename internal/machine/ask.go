@@ -38,7 +38,7 @@ func (n *Name) sendLock(now clock.Instant) {
 		s, args = first.Script, append(args, first.Args...)
 		r.OnAnswer = (*Request).firstLockAnswered
 	} else if n.waiters.anyBlocking() && n.sub.Confirmed {
-		t.sentWait = true
+		t.mayBeStored = true
 		r.hasPlace = t.arrival > 0
 		args = append(args, "wait", wire.Itoa(t.arrival), n.shard) // arrival: an id that was taken out of the queue gets its old place
 	} else if n.shard != "" || n.Kind.lockArgs != nil {
@@ -142,7 +142,7 @@ func (t *Tenure) refusedUnwritten(err error) {
 	}
 	t.openLocks--
 	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 {
-		t.sentWait = false
+		t.mayBeStored = false
 	}
 }
 
@@ -337,7 +337,7 @@ func (n *Name) begin(t *Tenure, g grant, now clock.Instant) {
 
 // grantedLate handles a grant that was over when it arrived.
 func (n *Name) grantedLate(t *Tenure, g grant, now clock.Instant) {
-	t.sentWait = true // the lock key may have this id: to give it up, a cancel is needed
+	t.mayBeStored = true // the lock key may have this id: to give it up, a cancel is needed
 	if t.lateAgain(g, now) {
 		n.tooSlow(now, now.Sub(g.start))
 		return
@@ -391,7 +391,7 @@ func (n *Name) notStolen(a wire.Answer) {
 // but an earlier lock may have.
 func (n *Name) refused(err error) {
 	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
-		n.tenure.sentWait = false
+		n.tenure.mayBeStored = false
 	}
 	n.reject(err)
 }
@@ -400,7 +400,7 @@ func (n *Name) refused(err error) {
 // id. The ballot undoes what a failed try left on the nodes.
 func (r *Request) TryAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.Name, r.Tenure
-	t.openLocks, t.sentWait = 0, false
+	t.openLocks, t.mayBeStored = 0, false
 	if n.tenure != t || t.phase != asked { // it was given up
 		return
 	}

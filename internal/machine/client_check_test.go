@@ -51,7 +51,7 @@ func (t *Tenure) checkPhase() string {
 			return "a successor is asked for while the unlock that queues it is under way"
 		case t.asking != nil && (t.asking.Tenure != t || t.openLocks == 0 || t.firstSent == 0):
 			return "a lock is on its way that is not counted"
-		case t.phase == queued && !t.sentWait:
+		case t.phase == queued && !t.mayBeStored:
 			return "an id is in the queue that did not ask to wait"
 		case t.tokens.Wanted() == 0:
 			return "a tenure that was not granted has tokens"

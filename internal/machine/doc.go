@@ -52,7 +52,7 @@
 //	 5  left alone until Release        stop, releaseStopped
 //	 6  no push is trusted alone        OnPush, pollWhenPushed, askAgain, revocationPushed
 //	 7  a forgotten subscription        queued, resubscribe
-//	 8  too slow is an error            lateAgain, topUp, tooSlow
+//	 8  too slow is an error            lateAgain, prepareTurn, tooSlow
 //	 9  a slot that moves               handOverAfterSplit, renewAnswered
 //	10  WaitReplicas                    awaitAcknowledged, renewAnswered, tooFewReplicas
 //	11  revoke, steal, export           revocationPushed, stolen, notStolen, Export

@@ -224,23 +224,29 @@ func (n *Name) serve(now clock.Instant) {
 		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
 	default:
-		n.beginTurn(w, now)
+		if step := t.BeforeTurn(w.Limits, now); step == lifetime.GiveTurn {
+			n.giveTurn(w, now)
+		} else {
+			n.prepareTurn(step, now)
+		}
 	}
 }
 
-// beginTurn gives a local waiter a turn, or does what is needed before that.
-func (n *Name) beginTurn(w *LocalWaiter, now clock.Instant) {
+// prepareTurn does what a tenure needs before its next turn.
+func (n *Name) prepareTurn(step lifetime.Step, now clock.Instant) {
 	t := n.tenure
-	switch t.BeforeTurn(w.Limits, now) {
-	case lifetime.Release:
+	switch {
+	case step == lifetime.Release:
 		n.sendRelease(now)
-	case lifetime.Renew:
+	case step == lifetime.Renew:
 		t.acknowledged = false
 		n.awaitAcknowledged(t, now)
-	case lifetime.TopUp:
-		n.topUp(now)
-	case lifetime.GiveTurn:
-		n.giveTurn(w, now)
+	case t.renewal != nil: // TopUp is under way: a local waiter must not get a lease that is nearly over
+	case t.toppedUp && t.Failures == 0: // that did not help, so the ttl is too short
+		n.tooSlow(now, now.Sub(t.Ends().Add(-t.TTL)))
+	default:
+		t.toppedUp = true
+		n.renewSoon(t, now)
 	}
 }
 
@@ -267,20 +273,6 @@ func (n *Name) lingering(now clock.Instant) bool {
 		n.renewForRecalls(t, now)
 	}
 	return now < t.LingerUntil
-}
-
-// topUp renews before the next turn, once: a local waiter must not get a lease
-// that is nearly over. If that does not help, the ttl is too short.
-func (n *Name) topUp(now clock.Instant) {
-	t := n.tenure
-	switch {
-	case t.renewal != nil:
-	case t.toppedUp && t.Failures == 0:
-		n.tooSlow(now, now.Sub(t.Ends().Add(-t.TTL)))
-	default:
-		t.toppedUp = true
-		n.renewSoon(t, now)
-	}
 }
 
 // giveTurn gives a local waiter a turn, with the next token. If no token is left, it renews first.

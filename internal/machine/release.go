@@ -190,7 +190,7 @@ func (n *Name) sendRelease(now clock.Instant) {
 	t.setPhase(releasing)
 	if n.waiters.anyBlocking() && n.sub.Confirmed && n.client.Queue {
 		t.successor = n.client.newTenure(n)
-		t.successor.firstSent, t.successor.sentWait = now, true
+		t.successor.firstSent, t.successor.mayBeStored = now, true
 	}
 	t.releaseDeadline = now.Add(n.client.PatienceToRelease())
 	n.sendUnlock(now)

@@ -49,7 +49,7 @@ type whileAsked struct {
 	asking      *Request      // lock in flight
 	group       *Group        // it asks as part of this group; nil: alone
 	firstSent   clock.Instant // when the first request for this id was sent
-	sentWait    bool          // a lock that waits was sent, or an unlock that queues the id
+	mayBeStored bool          // a lock that waits was sent, or an unlock that queues the id
 	foundHeld   bool          // a lock that does not wait found the name held
 	inQueue     bool          // Redis said so: if it inserts the id again, the server may have forgotten the subscription
 	arrival     int64         // in the queue, as the server gave it; 0: not in it yet
@@ -170,4 +170,4 @@ func (t *Tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 
 // mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. After one
 // refused lock that does not wait, Redis does not have it.
-func (t *Tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
+func (t *Tenure) mayBeInRedis() bool { return t.mayBeStored || t.openLocks > 0 }

@@ -7,7 +7,7 @@ var _ = table([]mutation{
 	{what: "batcher: the number of pipelines is bounded", pkg: ".", name: "TestRequestsAreBatched",
 		in: "internal/engine Engine.sendBatches", edits: []string{"maxTogether, len(b.requests)", "2*maxTogether, len(b.requests)"}},
 	{what: "batcher: an answer sends what waits", pkg: ".", name: "TestDelayedLeaveWithAnAnswer",
-		in: "internal/engine Engine.unlockAndSend", edits: []string{"e.sendDelayed(delayFrom)", ""}},
+		in: "internal/engine Engine.sendAndUnlock", edits: []string{"e.sendDelayed(delayFrom)", ""}},
 	{what: "batcher: a request that was sent alone counts as back", pkg: ".", name: "TestFewRequestsTravelAlone",
 		in: "internal/engine Engine.perform", edits: []string{"b.underWay--", ""}},
 	{what: "batcher: a pipeline counts as back", pkg: ".", name: "TestFewRequestsTravelAlone",
