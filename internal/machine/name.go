@@ -101,13 +101,7 @@ func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 		k.setKeys(keys)
 	}
 	if n.sub == nil {
-		n.shard = keys.ShardSuffix()
-		if k.Shared() {
-			n.sub = c.sharedSubs.of(c, n.shard)
-		} else {
-			n.sub = &Subscriber{client: c, Channel: keyspace.PushChannel(c.ClientID, n.shard)}
-		}
-		n.sub.add(n)
+		c.sharedSubs.add(n)
 	}
 	n.timer = clock.Timer{Fire: n.tick}
 	c.names[key] = n

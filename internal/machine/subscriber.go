@@ -305,16 +305,19 @@ func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 // them. The engine's mutex protects them.
 type sharedSubs map[string]*Subscriber
 
-func (all *sharedSubs) of(c *Client, suffix string) *Subscriber {
-	if *all == nil {
-		*all = sharedSubs{}
+// add gives a local name in a Cluster its subscription.
+func (all *sharedSubs) add(n *Name) {
+	n.shard = n.Keys.ShardSuffix()
+	if n.sub = (*all)[n.shard]; n.sub == nil || !n.Kind.Shared() {
+		n.sub = &Subscriber{client: n.client, Channel: keyspace.PushChannel(n.client.ClientID, n.shard)}
 	}
-	s := (*all)[suffix]
-	if s == nil {
-		s = &Subscriber{client: c, Channel: keyspace.PushChannel(c.ClientID, suffix)}
-		(*all)[suffix] = s
+	if n.Kind.Shared() {
+		if *all == nil {
+			*all = sharedSubs{}
+		}
+		(*all)[n.shard] = n.sub
 	}
-	return s
+	n.sub.add(n)
 }
 
 // remove removes a local name from its subscription when the name ends.
