@@ -30,7 +30,10 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 func TestRememberedNamesAreForgotten(t *testing.T) {
 	c, _ := newTestClient(Settings{})
 	local := func(name string, at time.Duration) *Name {
-		return (&Name{client: c, Text: name, Kind: SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Reader, 1, WholeCapacity)}).remembered(clock.Instant(0).Add(at))
+		n := &Name{client: c, Text: name, Kind: SharedKind(c.Owner, c.defaultKind.Terms, keyspace.Reader, 1, WholeCapacity)}
+		ended := c.newTenure(n)
+		c.endTenure(ended, clock.Instant(0).Add(at))
+		return c.endedIDs.Of(ended.ID)
 	}
 	used, once := local("used", 0), local("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
