@@ -17,8 +17,11 @@ import (
 )
 
 // Instant is a reading of a [Clock]: nanoseconds since a moment that means nothing
-// elsewhere.
+// elsewhere. A clock never reads 0, which is the Instant of what has not happened.
 type Instant int64
+
+// first is the first reading of a clock that begins with the process.
+const first = time.Second
 
 // Never is later than any reading.
 const Never = Instant(1<<63 - 1)

@@ -13,7 +13,7 @@ const (
 
 func suspendAware() func() Instant {
 	if InBubble() {
-		began := time.Now()
+		began := time.Now().Add(-first)
 		return func() Instant { return Instant(time.Since(began)) }
 	}
 	return func() Instant { return systemClock(clockBoottime) }

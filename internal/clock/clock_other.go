@@ -12,7 +12,7 @@ import (
 // of it forward ends leases early, which is safe, a step back is ignored.
 func suspendAware() func() Instant {
 	var mu sync.Mutex
-	var sum time.Duration
+	sum := first
 	last := time.Now()
 	return func() Instant {
 		mu.Lock()

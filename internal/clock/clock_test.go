@@ -3,6 +3,7 @@ package clock
 import (
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -83,4 +84,13 @@ func TestSimulatedClock(t *testing.T) {
 	if now, exact := c.Now(), c.Exact(); now != Instant(at) || exact != Instant(at) {
 		t.Errorf("Now is %d and Exact %d, want %d: simulated time is read each time", now, exact, at)
 	}
+}
+
+// The machine stores 0 for what has not happened.
+func TestNoReadingIsZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if c := New(nil); c.Now() <= 0 || c.Exact() <= 0 {
+			t.Errorf("got %v and %v, want more than 0", c.Now(), c.Exact())
+		}
+	})
 }
