@@ -2,12 +2,14 @@ package holdfast
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -30,7 +32,8 @@ var (
 	// ErrName means that the name cannot be a key. A [*NameError] has the reason.
 	ErrName = errors.New("holdfast: bad name")
 	// ErrUnreachable means that the store did not answer, or returned transient errors,
-	// until the client gave up. The state of the lock is unknown.
+	// until the client gave up. The state of the lock is unknown. A [*WaitError] matches
+	// it if the deadline of a call ended before that.
 	ErrUnreachable = wire.ErrUnreachable
 	// ErrUnknown means that Redis did not confirm a release. The name may be free or
 	// still held. The client retries in the background until the lease would have
@@ -64,15 +67,7 @@ func (e *HeldError) Error() string {
 	if e.Cooldown {
 		return fmt.Sprintf("holdfast: %s is in cool-down after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
 	}
-	fmt.Fprintf(&b, "holdfast: %s is held by ", e.Name)
-	switch {
-	case e.Owner != "":
-		b.WriteString(e.Owner)
-	case e.Foreign:
-		b.WriteString("a client of another library")
-	default:
-		b.WriteString("another holder")
-	}
+	fmt.Fprintf(&b, "holdfast: %s is held by %s", e.Name, holderText(e.Owner, e.Foreign))
 	if e.Remaining < 0 {
 		b.WriteString(", without expiry")
 	} else if e.Remaining > 0 {
@@ -102,6 +97,115 @@ const (
 	Stolen   Cause = "stolen"   // a Steal ended the lease and gave the name away
 	Exported Cause = "exported" // Lease.Export ended the lease: another process may adopt it; its event is LeaseExported
 )
+
+// WaitError is the error of a call whose ctx ended before it got a name. It has what
+// the last answer of Redis said about the name, and needs no further round trip. It
+// matches the error of ctx and [context.Cause] of ctx, and [ErrUnreachable] if
+// Unreachable is set.
+type WaitError struct {
+	Name     string
+	Owner    string        // label of the holder; empty if foreign or unknown
+	Foreign  bool          // held by a client of another library
+	Cooldown bool          // in cool-down after Owner's hold, see Mutex.MinHold
+	Position int           // place in the queue, 1 is the next; 0: unknown, or not in the queue
+	Waiters  int           // calls of this Client that wait, and processes that wait before it, as far as known
+	Waited   time.Duration // since the call
+	Err      error         // of ctx: context.DeadlineExceeded or context.Canceled
+	Cause    error         // context.Cause of ctx
+
+	// Unreachable is set after a deadline if Redis seems unreachable: since the call
+	// began, a request of this Client about the name failed or had no answer for 100 ms,
+	// and no answer about the name came in that time. It is nil while this Client holds
+	// the name.
+	Unreachable error
+}
+
+func newWaitError(f *machine.Waited) *WaitError {
+	e := &WaitError{
+		Name: f.Name, Owner: f.Owner, Foreign: f.Foreign, Cooldown: f.Cooldown, Position: f.Position, Waiters: f.Waiters,
+		Waited: f.Took, Err: f.Ended, Cause: f.Cause,
+	}
+	if errors.Is(f.Ended, context.DeadlineExceeded) {
+		e.Unreachable = publicError(f.Outage)
+	}
+	return e
+}
+
+func (e *WaitError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "holdfast: %s: %v after %v", e.Name, e.Err, roughly(e.Waited))
+	if e.Cause != nil && e.Cause != e.Err { //nolint:errorlint // that very one
+		fmt.Fprintf(&b, " (%v)", e.Cause)
+	}
+	separator := ": "
+	add := func(text string) {
+		b.WriteString(separator + text)
+		separator = ", "
+	}
+	switch {
+	case e.Unreachable != nil:
+		add(fmt.Sprintf("store unreachable: %v", e.Unreachable))
+		return b.String()
+	case e.Cooldown:
+		add("in cool-down after " + cmp.Or(e.Owner, "another"))
+	case e.Owner != "" || e.Foreign:
+		add("held by " + holderText(e.Owner, e.Foreign))
+	}
+	if e.Position > 0 {
+		add(ordinal(e.Position) + " in the queue")
+	} else if e.Waiters > 1 {
+		add(fmt.Sprintf("%d waiting", e.Waiters))
+	}
+	return b.String()
+}
+
+// Unwrap returns the error of ctx, its cause, and [ErrUnreachable] with its reason if
+// Redis seems unreachable.
+func (e *WaitError) Unwrap() []error {
+	all := []error{e.Err}
+	if e.Cause != nil && e.Cause != e.Err { //nolint:errorlint // that very one
+		all = append(all, e.Cause)
+	}
+	if e.Unreachable != nil {
+		all = append(all, ErrUnreachable, e.Unreachable)
+	}
+	return all
+}
+
+// roughly rounds a duration for people.
+func roughly(d time.Duration) time.Duration {
+	if d >= time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+// holderText names a holder.
+func holderText(owner string, foreign bool) string {
+	switch {
+	case owner != "":
+		return owner
+	case foreign:
+		return "a client of another library"
+	}
+	return "another holder"
+}
+
+// ordinal returns 1st, 2nd and so on.
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n, suffix)
+}
 
 // LostError has the cause for which a lease was lost.
 type LostError struct {

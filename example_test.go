@@ -86,7 +86,7 @@ func ExampleMutex_Lock() {
 
 	lease, err := client.Mutex("invoice:42").Lock(ctx)
 	if err != nil {
-		log.Print(err) // context.DeadlineExceeded: another process held it for 5 s
+		log.Print(err) // a WaitError after 5 s: who holds it, or that Redis does not answer
 		return
 	}
 	if err := pay(lease.Context(context.Background()), 42, lease.Token()); err != nil {
@@ -95,6 +95,28 @@ func ExampleMutex_Lock() {
 	if err := lease.Release(); err != nil {
 		log.Print(err)
 	}
+}
+
+// A wait that ends says why. Test for ErrUnreachable first: a name that Redis says nothing
+// about is not busy.
+func ExampleWaitError() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+
+	lease, err := client.Mutex("invoice:42").Lock(ctx)
+	var wait *holdfast.WaitError
+	switch {
+	case errors.Is(err, holdfast.ErrUnreachable):
+		log.Print("unknown whether it is held: ", err)
+		return
+	case errors.As(err, &wait):
+		log.Printf("%s holds it, our place in the queue is %d", wait.Owner, wait.Position)
+		return
+	case err != nil:
+		log.Print(err)
+		return
+	}
+	defer func() { log.Print("released: ", lease.Release()) }()
 }
 
 // TryLock does not wait. A HeldError names the holder.

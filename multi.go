@@ -43,7 +43,7 @@ func (m *Multi) Names() []string { return slices.Clone(m.names) }
 // queue. Meanwhile it holds the names that come before it in the order, and other
 // callers wait for those. If Lock loses one of them, it waits for that name again.
 //
-// ctx bounds the whole wait. When ctx ends, Lock returns its error within 20 ms, and
+// ctx bounds the whole wait. When ctx ends, Lock returns a [*WaitError] within 20 ms, and
 // the client releases the names, in the background if necessary. Under the context of a
 // lease of one of the names, Lock returns [ErrDeadlock] and locks nothing. Other errors
 // are those of [Mutex.Lock].
@@ -68,7 +68,7 @@ func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
 	}
 	for {
 		lease, err := m.inOrder(ctx, try)
-		if err == nil || !errors.Is(err, ErrLost) {
+		if _, lost := err.(*LostError); !lost { //nolint:errorlint // a WaitError may have the loss of another lease as its cause
 			return lease, err
 		}
 	}
@@ -116,7 +116,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 // one script cannot lock them.
 func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try bool) ([]*Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, &WaitError{Name: names[0], Err: err, Cause: context.Cause(ctx)}
 	}
 	turns, err := m.client.engine.AcquireTogether(ctx, names, try, &all.leftovers)
 	got := &MultiLease{}
@@ -143,9 +143,20 @@ func (l *MultiLease) giveUp(ctx, under context.Context, c *Client, err error) er
 	case own == nil && lost != nil:
 		return lost
 	case own != nil && errors.Is(err, under.Err()): // the caller does not know under
-		return own
+		return inCallersWords(ctx, err)
 	}
 	return err
+}
+
+// inCallersWords returns err, the end of a context below ctx, as the end of ctx.
+func inCallersWords(ctx context.Context, err error) error {
+	e, ok := err.(*WaitError) //nolint:errorlint // made here, never wrapped
+	if !ok {
+		return ctx.Err()
+	}
+	own := *e
+	own.Err, own.Cause = ctx.Err(), context.Cause(ctx)
+	return &own
 }
 
 // whole returns the lease of all names, or the loss of one of them.

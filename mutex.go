@@ -83,15 +83,17 @@ func (m *Mutex) Name() string { return m.name }
 // Lock waits until this caller holds the name, first come, first served, and returns
 // the lease. ctx limits only the wait and does not end the lease.
 //
-// When ctx ends, Lock returns the error of ctx within 20 ms. The client removes the call
-// from the queue, and continues in the background if Redis has not confirmed it yet.
-// If a deadline ends while Redis is unreachable, the error also is [ErrUnreachable].
+// When ctx ends, Lock returns a [*WaitError] within 20 ms: the error of ctx with what is
+// known about the holder and the queue. The client removes the call from the queue, and
+// continues in the background if Redis has not confirmed it yet. If a deadline ends
+// while Redis seems unreachable, the error also is [ErrUnreachable], so test for that
+// before [context.DeadlineExceeded].
 //
 // While Redis is unreachable, Lock retries for one TTL (1 to 15 s) and then returns
 // [ErrUnreachable]. The first Lock of a new Client retries for up to 2 s longer.
 //
-// Under the context of a lease that is over, Lock returns [context.Canceled], and
-// [context.Cause] has the reason.
+// Under the context of a lease that is over, the error matches [context.Canceled] and
+// the reason, such as [ErrLost].
 //
 // Other errors: [ErrName], [ErrKind], [ErrDeadlock], [ErrTooSlow], [ErrReplicas],
 // [ErrQuorum], [ErrClosed], or a permanent [driver.ServerError].
@@ -104,7 +106,7 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, &WaitError{Name: m.name, Err: err, Cause: context.Cause(ctx)}
 	}
 	if err := m.validate(); err != nil {
 		return nil, err

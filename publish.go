@@ -1,12 +1,10 @@
 package holdfast
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/ballot"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/machine"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -35,8 +33,8 @@ func publicError(err error) error {
 		return &TooSlowError{Name: e.Name, TTL: e.TTL, RoundTrip: e.RoundTrip}
 	case *machine.TooFewReplicas:
 		return &ReplicasError{Name: e.Name, Want: e.Want, Got: e.Got, Connected: e.Connected}
-	case *engine.LateFailure:
-		return fmt.Errorf("%w: %w", e.Ended, publicError(e.Failure))
+	case *machine.Waited:
+		return newWaitError(e)
 	case *exported.Ended:
 		return &LostError{Name: e.Hold.Name, Token: e.Hold.Token, Cause: Cause(e.Cause), Reason: e.Reason}
 	case *exported.Late:

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/lifetime"
 	"github.com/holdfast-go/holdfast/internal/machine"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Lock has the arguments of Acquire.
@@ -64,7 +63,7 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 		select {
 		case o = <-w.ready:
 		case <-ctx.Done():
-			return nil, e.giveUp(w, ctx.Err(), l.Leftovers)
+			return nil, e.giveUp(ctx, w, l.Leftovers)
 		}
 	}
 	return o.Turn, o.Err
@@ -72,8 +71,8 @@ func (e *Engine) Acquire(ctx context.Context, l Lock) (*machine.Turn, error) {
 
 // giveUp ends a call whose context has ended. What the call left in Redis is added to all, or if that
 // is nil, giveUp waits until it is removed.
-func (e *Engine) giveUp(w *pending, ended error, all *Leftovers) error {
-	left, err := e.abandon(w, ended)
+func (e *Engine) giveUp(ctx context.Context, w *pending, all *Leftovers) error {
+	left, err := e.abandon(ctx, w)
 	if all != nil {
 		*all = append(*all, left)
 	} else {
@@ -117,8 +116,7 @@ func (e *Engine) AcquireTogether(ctx context.Context, names []string, try bool, 
 		select {
 		case o = <-w.ready:
 		case <-done:
-			o.Err = ctx.Err()
-			_ = e.giveUp(w, o.Err, left)
+			o.Err = e.giveUp(ctx, w, left)
 		}
 		e.reuse(w)
 		if o.Turn != nil {
@@ -163,24 +161,25 @@ func (e *Engine) enterAll(names []string, try, noCancel bool) ([]*pending, error
 }
 
 // abandon removes a waiter whose context has ended. It returns what the call left in Redis, or
-// nil, and the error of the call. If the waiter has just got a turn, abandon releases the turn.
-func (e *Engine) abandon(w *pending, ended error) (*leftover, error) {
+// nil, and the error of the call, a *machine.Waited. If the waiter has just got a turn, abandon releases
+// the turn.
+func (e *Engine) abandon(ctx context.Context, w *pending) (*leftover, error) {
 	e.mu.Lock()
 	defer e.unlock()
-	err := ended
-	if failure := w.Failure(); failure != nil && ended == context.DeadlineExceeded { //nolint:errorlint // that very one
-		err = wire.Failure(w.Name.Text, wire.ErrUnreachable, &LateFailure{ended, failure})
-	}
+	now := e.clock.Now()
+	err := w.Waited(now)
+	err.Ended, err.Cause = ctx.Err(), context.Cause(ctx)
 	select {
 	case o := <-w.ready:
 		if o.Turn == nil {
+			err.Rejected(o.Err)
 			return nil, err
 		}
 		o.Turn.Tenure.Waive() // no work was done under it. Not later: Close may be the next to get the mutex
 		return inBackground(func() error { return e.Release(o.Turn, false) }), err
 	default:
 	}
-	t := e.client.Abandon(&w.LocalWaiter, e.clock.Now())
+	t := e.client.Abandon(&w.LocalWaiter, now)
 	if t == nil {
 		return nil, err
 	}
@@ -188,12 +187,6 @@ func (e *Engine) abandon(w *pending, ended error) (*leftover, error) {
 	e.client.AwaitLeftover(t)
 	return r, err
 }
-
-// LateFailure is the error of a call whose context has ended while the store failed. Ended is the
-// error of the context. Failure is the newest error of the store, which has not answered since.
-type LateFailure struct{ Ended, Failure error }
-
-func (f *LateFailure) Error() string { return f.Failure.Error() }
 
 // Leftovers list what abandoned calls left in Redis. It is being removed in the background.
 type Leftovers []*leftover

@@ -108,8 +108,7 @@ func (q nodesHost) Send(c *ballot.Call) {
 }
 
 func (nodesHost) Answer(asked *ballot.Request, a wire.Answer, err error, now clock.Instant) {
-	r := asked.For.(*machine.Request)
-	r.OnAnswer(r, a, err, now)
+	asked.For.(*machine.Request).Answered(a, err, now)
 }
 
 func (q nodesHost) Failed(name string, c *ballot.Call, err error) {

@@ -67,7 +67,9 @@ func TestMinHoldOfAGrantThatCameTooLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		_, _ = e.abandon(w, context.Canceled)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = e.abandon(ended, w)
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,7 @@ type Client struct {
 	exportedIDs    memory.For[*Name]    // exported ids: this Client must not cancel them
 	sub            *Subscriber          // the subscription; nil in a Cluster, where each name has its own
 	remembered     memory.Recent[*Name] // by name, for remembered ids of shared kinds: see Name.remembered
+	contacts       map[string]*contact  // by name: of dedicated and shared kinds, see Name.join
 	reportedSizes  map[string]int64     // of semaphores: actual sizes that were reported as different
 	sharedSubs     sharedSubs           // in a Cluster: the subscriptions of the shared kinds, one for each name
 	LastAnswer     clock.Instant        // when the newest answer came
@@ -109,6 +110,7 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		tenures:     make(map[string]*Tenure),
 		cleanups:    make(map[*cleanup]struct{}),
 		awaitedIDs:  make(map[string]*Tenure),
+		contacts:    make(map[string]*contact),
 		givenUpIDs:  memory.For[*Name]{Limit: 1 << 16},
 		endedIDs:    memory.For[*Name]{Limit: 1 << 12},
 		coolDowns:   memory.For[clock.Instant]{Limit: 1 << 20},
@@ -192,7 +194,7 @@ func (c *Client) HandleAnswer(r *Request, a wire.Answer, err error, now clock.In
 	if a.Server > 0 && r.Sent >= c.answered.sent {
 		c.answered = exchange{sent: r.Sent, server: a.Server}
 	}
-	r.OnAnswer(r, a, err, now)
+	r.Answered(a, err, now)
 }
 
 // noteNetwork notes whether the network failed, or works again.
@@ -252,6 +254,7 @@ func (n *Name) callFor(s *driver.Script, args []string) driver.Call {
 // that, so a ttl in the answer may count from now.
 func (n *Name) send(r *Request, now clock.Instant) *Request {
 	r.Name, r.Sent, r.Attempt, r.SharesLimit, r.Waits = n, now, n.client.Attempt(), true, n.waiters.anyBlocking()
+	n.contact.sent(now)
 	n.client.Host.Send(r)
 	return r
 }

@@ -23,6 +23,15 @@ func (c *Client) check() string {
 		if wrong := n.checkFacts(); wrong != "" {
 			return wrong
 		}
+		held := 0
+		for _, t := range c.tenures {
+			if t.name.Text == n.Text && t.phase == holding {
+				held++
+			}
+		}
+		if held != n.contact.held {
+			return "a name counts other leases than are held"
+		}
 	}
 	return ""
 }

@@ -61,6 +61,6 @@
 //	15  OnceEvery                       FirstLock
 //	16  NoRenew                         renew, check, checkAnswered
 //
-// The files, in reading order: client, name, tenure, ask, hold, renew, release, local, kind,
-// subscriber.
+// The files, in reading order: client, name, tenure, ask, hold, renew, release, local, contact,
+// kind, subscriber.
 package machine

@@ -12,7 +12,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, to phase) *Tenure {
-		t := &Tenure{ID: id, name: &Name{client: c, Kind: c.defaultKind}}
+		t := &Tenure{ID: id, name: &Name{client: c, contact: &contact{}, Kind: c.defaultKind}}
 		t.setPhase(to)
 		return t
 	}

@@ -177,25 +177,27 @@ func TestDedicatedKinds(t *testing.T) {
 	})
 }
 
+// together makes a caller wait for each name, which has the name of its caller.
+func together(who ...string) input {
+	return func(y *play) {
+		var names []string
+		var keys []*keyspace.Keys
+		var waiters []*LocalWaiter
+		for _, name := range who {
+			k, err := keyspace.KeysOf(y.p.Prefix, name)
+			if err != nil {
+				y.t.Fatal(err)
+			}
+			w := &LocalWaiter{Call: name, Try: name == "try"}
+			y.waiters[name] = w
+			names, keys, waiters = append(names, name), append(keys, k), append(waiters, w)
+		}
+		y.p.EnterTogether(names, keys, waiters, y.now)
+	}
+}
+
 // Several names: a group asks by one script.
 func TestGroups(t *testing.T) {
-	together := func(who ...string) input {
-		return func(y *play) {
-			var names []string
-			var keys []*keyspace.Keys
-			var waiters []*LocalWaiter
-			for _, name := range who {
-				k, err := keyspace.KeysOf(y.p.Prefix, name)
-				if err != nil {
-					y.t.Fatal(err)
-				}
-				w := &LocalWaiter{Call: name, Try: name == "try"}
-				y.waiters[name] = w
-				names, keys, waiters = append(names, name), append(keys, k), append(waiters, w)
-			}
-			y.p.EnterTogether(names, keys, waiters, y.now)
-		}
-	}
 	// shares answers each part of the newest request.
 	shares := func(all ...wire.Answer) input {
 		return func(y *play) {

@@ -24,15 +24,6 @@ type LocalWaiter struct {
 	prev, after *LocalWaiter
 }
 
-// Failure returns the newest error of the store for this name. It returns nil if the store has
-// answered since, or if w does not wait any more.
-func (w *LocalWaiter) Failure() error {
-	if !w.listed || w.Name.failingSince == 0 {
-		return nil
-	}
-	return w.Name.lastErr
-}
-
 // Outcome is what a waiter gets: a turn, or an error.
 type Outcome struct {
 	Turn *Turn
@@ -208,6 +199,7 @@ func (g *Group) ask(now clock.Instant) {
 			t.firstSent = now
 		}
 		n.askAt = 0
+		n.contact.sent(now)
 		t.openLocks++
 		t.asking = r
 		call.Keys, call.Args = append(call.Keys, r.Call.Keys...), append(call.Args, t.ID)

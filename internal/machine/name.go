@@ -38,6 +38,8 @@ type Name struct {
 	NotBatched          bool          // lock_batch did nothing for it: it is not in a batch any more
 	listed              bool          // in Client.names, until it is forgotten
 	orphan              orphan
+	contact             *contact      // whether Redis answers about it
+	ownContact          contact       // unless it shares that of another local name
 	Place               *ballot.Place // on a quorum: where it asks from
 	timer               clock.Timer
 }
@@ -104,6 +106,9 @@ func (c *Client) newName(key, name string, keys *keyspace.Keys, k *Kind) *Name {
 		c.sharedSubs.add(n)
 	}
 	n.timer = clock.Timer{Fire: n.tick}
+	if n.contact = &n.ownContact; k != c.defaultKind || len(c.contacts) > 0 {
+		n.join()
+	}
 	c.names[key] = n
 	return n
 }
@@ -183,6 +188,9 @@ func (n *Name) forget(now clock.Instant) {
 	if n.listed {
 		n.listed = false
 		delete(n.client.names, n.key)
+		if n.Kind != n.client.defaultKind {
+			n.part()
+		}
 		if n.shard != "" {
 			n.client.sharedSubs.remove(n)
 		}

@@ -49,6 +49,7 @@ func (n *Name) sendRenewal(t *Tenure, now clock.Instant, tokens int64, extends t
 	}
 	r.Call = n.callFor(script.Renew, r.renewArgs(tokens))
 	t.noteRenewal(r, now)
+	n.contact.sent(now)
 	n.client.Host.Send(r)
 	return r
 }
@@ -356,6 +357,7 @@ func (n *Name) check(t *Tenure, now clock.Instant) *Request {
 		Call: n.callFor(script.Held, []string{t.ID}), Name: n, Tenure: t,
 		Sent: now, Attempt: t.Patience(now), OnAnswer: (*Request).checkAnswered,
 	}
+	n.contact.sent(now)
 	n.client.Host.Send(r) // a quorum takes the Attempt from it
 	return r
 }

@@ -16,6 +16,8 @@ const (
 	deadChosen    = "L1: a dead process was granted the name, which costs a claim window"
 	windowTooLong = "claim window: a grant that nobody claimed blocks the name"
 	waitsTooLong  = "L1: a living waiter got no turn in time"
+	outageHere    = "outage: the store seems unreachable although this Client holds the name"
+	outageMissed  = "outage: a request has no answer, and the name seems busy"
 	leftBehind    = "L2: nobody wants the name, all is done, and something is left behind"
 )
 
@@ -46,6 +48,7 @@ func (w *world) check() {
 				(w.server.lock != t.ID || w.server.expires < t.Ends()) {
 				w.breaks(beliefTooLong)
 			}
+			pr.checkOutage(n)
 		}
 		if wrong := pr.p.check(); wrong != "" {
 			w.breaks(wrong)
@@ -56,6 +59,25 @@ func (w *world) check() {
 	}
 	if w.littered() {
 		w.breaks(leftBehind)
+	}
+}
+
+// checkOutage looks what a waiter would be told whose deadline ends now.
+func (pr *searchProc) checkOutage(n *Name) {
+	first, t := n.waiters.first, n.tenure
+	if first == nil || t == nil {
+		return
+	}
+	why := first.Outage(pr.w.now)
+	if why != nil && t.phase == holding {
+		pr.w.breaks(outageHere)
+	}
+	r := t.asking
+	if t.phase == releasing {
+		r = t.unlocking
+	}
+	if why == nil && r != nil && pr.heard < r.Sent && pr.w.now >= r.Sent.Add(silentAfter) {
+		pr.w.breaks(outageMissed)
 	}
 }
 

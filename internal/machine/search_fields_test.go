@@ -18,10 +18,10 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[Client](),
 		"Schedule Closed names tenures givenUpIDs endedIDs sub NetFailed netFailureOver renewedAllAt noPushUntil cleanups cancels",
-		"Settings Host Random NotBefore ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered"},
+		"Settings Host Random NotBefore ClientID idPrefix defaultKind lastDedicated coolDowns exportedIDs remembered reportedSizes sharedSubs LastAnswer awaitedIDs LateCleanups answered contacts"},
 	{reflect.TypeFor[Name](),
 		"waiters tenure turn askAt failingSince seen listed timer",
-		"client key Text Kind Keys shard sub nextOnSub prevOnSub lastErr backoff unacknowledgedSince NotBatched orphan Place"},
+		"client key Text Kind Keys shard sub nextOnSub prevOnSub lastErr backoff unacknowledgedSince NotBatched orphan Place contact ownContact"},
 	{reflect.TypeFor[Tenure](),
 		"ID name phase Lifetime whileAsked whileHolding whileReleasing openLocks mayRunLate tokens servesUpTo", "Replicas"},
 	{reflect.TypeFor[lifetime.Lifetime](),

@@ -90,10 +90,11 @@ type searchProc struct {
 	dead, frozen bool
 	come         int // callers so far
 	waiting      []*LocalWaiter
-	turns        []*Turn    // that callers have
-	renewals     []*Request // not sent yet
-	open, begin  bool       // there is a subscription; an attempt is to begin
-	again        bool       // it is to be renewed
+	turns        []*Turn       // that callers have
+	renewals     []*Request    // not sent yet
+	open, begin  bool          // there is a subscription; an attempt is to begin
+	again        bool          // it is to be renewed
+	heard        clock.Instant // when the newest answer came
 }
 
 // dice are random numbers that make no part of any duration that the process asks for: all are
@@ -313,6 +314,9 @@ func (pr *searchProc) answered(r *Request, s *said, err error) {
 		if a, err = wire.DecodeAnswer(s.reply()); err != nil {
 			panic(err)
 		}
+	}
+	if err == nil {
+		pr.heard = pr.w.now
 	}
 	pr.p.HandleAnswer(r, a, err, pr.w.now)
 	pr.flush()

@@ -121,10 +121,12 @@ func (c *Client) endTenure(t *Tenure, now clock.Instant) {
 // Client may remember more than 10,000 ids. Each has a local name of its own, so the remembered ids of
 // one name share one.
 func (n *Name) remembered(now clock.Instant) *Name {
-	return n.client.remembered.Of(n.Text, now, func() *Name {
+	r := n.client.remembered.Of(n.Text, now, func() *Name {
 		k := &Kind{Owner: n.Kind.Owner, Terms: n.Kind.Terms, Letter: n.Kind.Letter, capacity: n.Kind.capacity, scripts: n.Kind.scripts, keys: n.Kind.keys}
 		return &Name{client: n.client, Text: n.Text, Kind: k, Keys: n.Keys, shard: n.shard}
 	})
+	r.contact = n.contact
+	return r
 }
 
 // setPhase moves a tenure to its next phase, and clears the fields of the last one.
@@ -136,12 +138,14 @@ func (t *Tenure) setPhase(p phase) {
 		}
 	case holding:
 		t.name.client.Schedule.Held--
+		t.name.contact.held--
 		t.whileHolding = whileHolding{}
 	case releasing:
 		t.whileReleasing = whileReleasing{}
 	}
 	if p == holding {
 		t.name.client.Schedule.Held++
+		t.name.contact.held++
 	}
 	t.phase = p
 }

@@ -82,6 +82,14 @@ func InFailure(err error, replace func(error) error) error {
 	return err
 }
 
+// WithoutFailure returns the cause of an error that [Failure] made. It returns another error as it is.
+func WithoutFailure(err error) error {
+	if e, ok := err.(*failure); ok { //nolint:errorlint // the outermost alone
+		return e.err
+	}
+	return err
+}
+
 type failure struct {
 	name     string
 	sentinel error

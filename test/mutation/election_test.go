@@ -85,7 +85,7 @@ var _ = table([]mutation{
 	{what: "multi: the error of the caller's context comes first", name: "TestMultiLosesAtTheDeadline",
 		in: ". MultiLease.giveUp", edits: []string{"errors.Is(err, under.Err())", "err == nil"}},
 	{what: "multi: after a loss it begins again", name: "TestMultiBeginsAgain",
-		in: ". Multi.acquire", edits: []string{"err == nil || !errors.Is(err, ErrLost)", "true"}},
+		in: ". Multi.acquire", edits: []string{"_, lost := err.(*LostError); !lost", "_, lost := err.(*LostError); !lost || lost"}},
 	{what: "multi: the loss of one is the loss of all", name: "TestMultiLosesOne",
 		in: ". MultiLease.Context", where: "l *MultiLease", edits: []string{"parent = lease.Context(parent)", "parent = l.leases[0].Context(parent); _ = lease"}},
 	{what: "multi: names locked by the program itself do not deadlock", name: "TestMultiRefuses",

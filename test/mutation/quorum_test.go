@@ -71,7 +71,7 @@ var _ = table([]mutation{
 	{what: "quorum: repair only under a majority", pkg: "./internal/ballot", name: "TestRenew",
 		in: "internal/ballot renewal.answered", where: "p.answers.take(c.Node, a, err)", edits: []string{"p.repair(i, now) }", `p.repair(i, now) }; case a.Word == wire.Lost && p.answers.number(wire.Renewed) > 0: p.renewed = true; p.repair(c.Node, now)`}},
 	{what: "quorum: the lease counts from before the first request", name: "TestQuorumStartIsBeforeTheSend",
-		in: "internal/engine nodesHost.Answer", edits: []string{"r.OnAnswer(r, a, err, now)", "r.Sent = now; r.OnAnswer(r, a, err, now)"}},
+		in: "internal/engine nodesHost.Answer", edits: []string{"asked.For.(*machine.Request).Answered(a, err, now)", "r := asked.For.(*machine.Request); r.Sent = now; r.Answered(a, err, now)"}},
 	{what: "quorum: a lease needs a third of its ttl", pkg: "./internal/ballot", name: "TestTooSlow",
 		in: "internal/ballot try.win", edits: []string{"place.TTL/3", "0"}},
 	{what: "quorum: one server is one vote", name: "TestQuorumCountsServersOnce",

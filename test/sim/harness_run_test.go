@@ -389,6 +389,8 @@ func (c *caller) onceMutex(name string) {
 	case n <= 2:
 		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
 		lease, err = mutex.Lock(limited)
+		deadline, _ := limited.Deadline()
+		c.run.Watch.noOutage(h, deadline, err)
 		cancel()
 	default:
 		lease, err = mutex.Lock(ctx)

@@ -210,6 +210,9 @@ func onceShared(c *caller, name string) {
 	}
 	h := c.run.Watch.CalledFor(c.link, name, part)
 	lease, err := part.Lock(ctx, c.link, name, n == 0)
+	if deadline, ok := ctx.Deadline(); ok {
+		c.run.Watch.noOutage(h, deadline, err)
+	}
 	cancel()
 	c.did(part.kind(), err)
 	if err != nil {

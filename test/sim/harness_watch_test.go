@@ -1,11 +1,14 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -187,6 +190,21 @@ func (w *Watch) Leaves(h *Held) {
 		}
 	}
 	w.world.note("%s leaves %s", h.Process.Owner, h.name)
+}
+
+// noOutage checks the error of a call whose deadline has ended: no store is unreachable for a
+// Client that held the name at the deadline and holds it still.
+func (w *Watch) noOutage(h *Held, deadline time.Time, err error) {
+	if !errors.Is(err, holdfast.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	for _, other := range w.name(h.name).leases {
+		if other.Process == h.Process && other.Got.Before(deadline) && other.Lease.Err() == nil {
+			w.broken("%s, who holds %s, cannot reach it: %v", h.Process.Owner, h.name, err)
+		}
+	}
 }
 
 // killed: the dead believe nothing.
