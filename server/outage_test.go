@@ -99,6 +99,19 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// A wait that ends before the Client gives up does not say that the name is held.
+func TestShortWaitInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stopped{Store: openStore(t)}
+		w := serveOn(t, newClient(t, store), nil)
+		w.acquire(m{"name": "n", "ttl": "5m"})
+		w.want("a held name", w.ask("POST", "/v1/leases", m{"name": "n", "wait": "1s"}), http.StatusConflict, "held")
+		store.silent.Store(true)
+		w.want("an outage", w.ask("POST", "/v1/leases", m{"name": "m", "wait": "1s"}), http.StatusServiceUnavailable, "unavailable")
+		store.silent.Store(false)
+	})
+}
+
 // All that ask within a second whether it is ready share a probe, and do not wait for one that
 // hangs when there was an answer a moment ago.
 func TestReadyIsShared(t *testing.T) {

@@ -160,7 +160,7 @@ func withDefaults(options *Options) (o Options) {
 // run runs the job if there is a lease, and gives that back.
 func (o *Options) run(job cron.Job, mutex *holdfast.Mutex, lease *holdfast.Lease, err error) {
 	switch {
-	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, holdfast.ErrUnreachable):
 		o.Logger.Info("skip", "name", mutex.Name(), "reason", err)
 		return
 	case err != nil:

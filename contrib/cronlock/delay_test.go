@@ -104,3 +104,42 @@ func TestStopEndsWhileTheNameIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// noted counts what is logged.
+type noted struct{ infos, errors int }
+
+func (l *noted) Info(string, ...any)         { l.infos++ }
+func (l *noted) Error(error, string, ...any) { l.errors++ }
+
+// A wait that ends while the store does not answer is an error, and one for a held name is not.
+func TestOutageIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := embedded.Open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		connection := store.Connect()
+		other, client := holdfast.New(store, nil), holdfast.New(connection, nil)
+		defer other.Close()
+		defer client.Close()
+		held, err := other.Mutex("job").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &noted{}
+		delay := cronlock.DelayIfHeld(client.Mutex("job"), &cronlock.Options{Wait: time.Second, Logger: l})
+		job := delay(cron.FuncJob(func() { t.Error("it ran") }))
+		if job.Run(); l.infos != 1 || l.errors != 0 {
+			t.Errorf("while it is held: got %+v, want one Info", l)
+		}
+		connection.Disconnect()
+		if job.Run(); l.infos != 1 || l.errors != 1 {
+			t.Errorf("in an outage: got %+v, want one Error more", l)
+		}
+		connection.Reconnect()
+		if err := held.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}

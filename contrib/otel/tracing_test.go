@@ -154,7 +154,8 @@ func TestSpanOfAWait(t *testing.T) {
 // A lock that fails says why in one word; that another has the name is no failure.
 func TestSpanOfAFailure(t *testing.T) {
 	store := embed(t)
-	a, b := process(t, store, "A", time.Minute), process(t, store, "B", time.Minute)
+	connection := store.Connect()
+	a, b := process(t, store, "A", time.Minute), process(t, connection, "B", time.Minute)
 	lease, err := a.client.Mutex("n").Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +182,19 @@ func TestSpanOfAFailure(t *testing.T) {
 	if got := about(s, "", "error.type").AsString(); got != "timeout" || s.Status().Code != codes.Error {
 		t.Errorf("got error.type %q and status %v, want timeout and Error", got, s.Status())
 	}
+	b.spans.Reset()
+
+	time.Sleep(200 * time.Millisecond) // until what the first call left is removed
+	connection.Disconnect()
+	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := b.tracing.Lock(ctx, m); !errors.Is(err, holdfast.ErrUnreachable) {
+		t.Fatalf("got %v, want ErrUnreachable", err)
+	}
+	if got := about(b.ended(t, "acquire"), "", "error.type").AsString(); got != "unreachable" {
+		t.Errorf("got error.type %q, want unreachable", got)
+	}
+	connection.Reconnect()
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}

@@ -77,8 +77,8 @@ func kindOf(err error) string {
 	}{
 		{holdfast.ErrHeld, "held"},
 		{context.Canceled, "canceled"},
+		{holdfast.ErrUnreachable, "unreachable"}, // before timeout: such an error can match both
 		{context.DeadlineExceeded, "timeout"},
-		{holdfast.ErrUnreachable, "unreachable"},
 		{holdfast.ErrReplicas, "too_few_replicas"},
 		{holdfast.ErrTooSlow, "too_slow"},
 		{holdfast.ErrVersion, "version"},

@@ -34,7 +34,7 @@ func (l *Leases) Lock(ctx context.Context, v *Wish) (*holdfast.Lease, error) {
 	waiting, cancel := context.WithTimeout(ctx, v.Wait)
 	defer cancel()
 	lease, err := lock(waiting)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, holdfast.ErrUnreachable) && ctx.Err() == nil {
 		return nil, holdfast.ErrHeld
 	}
 	return lease, reply.Because(ctx, err)
