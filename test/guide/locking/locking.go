@@ -35,10 +35,10 @@ func waitTwoSeconds(ctx context.Context, mutex *holdfast.Mutex) (*holdfast.Lease
 	defer cancel()
 	lease, err := mutex.Lock(wait)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, errors.New("another process is still working on it")
-	case errors.Is(err, holdfast.ErrUnreachable):
+	case errors.Is(err, holdfast.ErrUnreachable): // first: such an error can match both
 		return nil, fmt.Errorf("it is unknown whether the name is locked: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("another process is still working on it: %w", err)
 	}
 	return lease, err
 }

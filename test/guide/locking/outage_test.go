@@ -1,0 +1,95 @@
+package locking
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+)
+
+// While the store does not answer, no snippet says that the name is busy, and none runs what needs the lock.
+func TestDisconnected(t *testing.T) {
+	s := &shop{}
+	for name, call := range map[string]func(ctx context.Context, client *holdfast.Client) error{
+		"do":               func(ctx context.Context, client *holdfast.Client) error { return do(ctx, client, s) },
+		"lock and release": func(ctx context.Context, client *holdfast.Client) error { return lockAndRelease(ctx, client, s) },
+		"wait two seconds": func(ctx context.Context, client *holdfast.Client) error {
+			_, err := waitTwoSeconds(ctx, client.Mutex("n"))
+			return err
+		},
+		"try once": func(ctx context.Context, client *holdfast.Client) error {
+			_, err := tryOnce(ctx, client.Mutex("n"))
+			return err
+		},
+		"limits": func(ctx context.Context, client *holdfast.Client) error {
+			_, err := limits(client).Lock(ctx)
+			return err
+		},
+		"nested": func(ctx context.Context, client *holdfast.Client) error {
+			return nested(ctx, client, func(context.Context) error { t.Error("it is saved"); return nil })
+		},
+	} {
+		for _, wait := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} { // 0: no deadline
+			t.Run(name+" "+wait.String(), func(t *testing.T) {
+				disconnected(t, func(t *testing.T, client *holdfast.Client, cut func()) {
+					cut()
+					ctx, cancel := t.Context(), func() {}
+					if wait > 0 {
+						ctx, cancel = context.WithTimeout(ctx, wait)
+					}
+					defer cancel()
+					if err := call(ctx, client); !errors.Is(err, holdfast.ErrUnreachable) || strings.Contains(err.Error(), "working") {
+						t.Errorf("got %v, want ErrUnreachable", err)
+					}
+				})
+			})
+		}
+	}
+	if len(s.tokens) > 0 {
+		t.Errorf("it charged with tokens %d", s.tokens)
+	}
+}
+
+// A lease whose store is cut ends, and nothing is sent under it.
+func TestDisconnectedHolder(t *testing.T) {
+	disconnected(t, func(t *testing.T, client *holdfast.Client, cut func()) {
+		lease, err := client.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := send(ctx, lease, func() error { t.Error("it is sent"); return nil }); err == nil {
+			t.Error("send: got nil, want an error")
+		}
+		hang := func(ctx context.Context) error { <-ctx.Done(); return nil }
+		if err := steps(t.Context(), lease, []func(context.Context) error{hang, hang}); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("steps: got %v, want ErrLost", err)
+		}
+		if got, want := reason(lease.Context(t.Context())), "the lease was lost: expired"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		_ = lease.Release()
+	})
+}
+
+// disconnected gives a test a Client, and a function that cuts its store off.
+func disconnected(t *testing.T, test func(t *testing.T, client *holdfast.Client, cut func())) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := embedded.Open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connection := store.Connect()
+		client := holdfast.New(connection, nil)
+		defer client.Close()
+		defer connection.Reconnect()
+		test(t, client, connection.Disconnect)
+	})
+}
