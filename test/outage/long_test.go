@@ -5,6 +5,9 @@ package outage_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +27,30 @@ var longFaults = []struct {
 	{row: "OOM", name: "full memory", word: "OOM command not allowed", keeps: true,
 		begin: func(t *testing.T, _ *scene, c *console) { c.do(t, "CONFIG SET maxmemory 1") },
 		end:   func(t *testing.T, _ *scene, c *console) { c.do(t, "CONFIG SET maxmemory 0") }},
+	{row: "MISCONF", name: "full disk", word: "MISCONF",
+		begin: func(t *testing.T, s *scene, c *console) {
+			released := clienttest.Take(t, s.holder, "released")
+			dump := filepath.Join(s.server.Dir(), "dump.rdb")
+			if err := errors.Join(os.RemoveAll(dump), os.Mkdir(dump, 0o700)); err != nil { // no snapshot can have that name
+				t.Fatal(err)
+			}
+			c.do(t, "CONFIG SET save \"3600 1\"")
+			c.do(t, "BGSAVE")
+			clienttest.Eventually(t, "the server says MISCONF", func() bool {
+				_, err := s.server.Do("SET", "x", "1")
+				return err != nil && strings.HasPrefix(err.Error(), "MISCONF ")
+			})
+			began := time.Now()
+			if err := released.Release(); !errors.Is(err, holdfast.ErrUnknown) || time.Since(began) < 1900*time.Millisecond {
+				t.Errorf("Release: got %v after %v, want ErrUnknown after 2 s", err, time.Since(began))
+			}
+		},
+		end: func(t *testing.T, s *scene, c *console) {
+			if err := os.Remove(filepath.Join(s.server.Dir(), "dump.rdb")); err != nil {
+				t.Fatal(err)
+			}
+			c.do(t, "CONFIG SET stop-writes-on-bgsave-error no")
+		}},
 	{row: "READONLY", name: "read-only", word: "READONLY",
 		begin: func(t *testing.T, _ *scene, c *console) { c.do(t, "REPLICAOF 127.0.0.1 1") },
 		end:   func(t *testing.T, _ *scene, c *console) { c.do(t, "REPLICAOF NO ONE") }},
@@ -118,10 +145,13 @@ func networkAway() (all []subtest) {
 				}
 				s.waiting.Refused(t, holdfast.ErrUnreachable)
 				s.unreachable(t, s.holder, ttl, "")
-				brief, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-				defer cancel()
-				if _, err := s.waiter.Mutex("n").Lock(brief); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Lock with a deadline: got %v, want its end", err)
+				for _, wait := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+					brief, cancel := context.WithTimeout(context.Background(), wait)
+					_, err := s.waiter.Mutex("n").Lock(brief)
+					cancel()
+					if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, holdfast.ErrUnreachable) {
+						t.Errorf("Lock with a deadline of %v: got %v, want its end and ErrUnreachable", wait, err)
+					}
 				}
 				time.Sleep(time.Until(began.Add(length)))
 				s.network.Pass()
