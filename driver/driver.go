@@ -2,8 +2,9 @@
 // or Valkey deployment through a client library. Programs that use holdfast open a Store
 // with a ready driver, such as rueidisstore or goredisstore, and give it to holdfast.New.
 //
-// For drivers, [UnknownScript] and [Redirected] read errors of the server, [Channels]
-// does most of Subscribe, and [ScanPage] reads a page of keys. Package drivertest tests a
+// For drivers, [UnknownScript], [Redirected] and [WrongServer] read errors of the server,
+// [Redial] follows an address that moves, [Channels] does most of Subscribe, and [ScanPage]
+// reads a page of keys. Package drivertest tests a
 // driver. docs/drivers.md shows how to write one.
 package driver
 
@@ -41,7 +42,11 @@ type Store interface {
 	//
 	// An error reply of the server is a [ServerError] with its whole text, for example
 	// "ERR unknown command". The driver may wrap it. After any other error it is unknown
-	// whether the script ran.
+	// whether the script ran. A refused login is such an other error: no call was answered.
+	//
+	// If the answer is [WrongServer], the driver leaves the connection and dials again, at
+	// most once a second, unless its client library learns of a failover in another way.
+	// [Redial] does that.
 	Eval(ctx context.Context, call Call) ([]string, error)
 
 	// EvalAll runs the calls in one pipeline, or in one for each node of a Cluster. It
@@ -94,7 +99,8 @@ type Store interface {
 // returns ErrLost if Redis reports that the lock was gone.
 type SendsOnce interface {
 	// SendsOnce reports whether each call of Eval and EvalAll runs at most once.
-	// Neither the driver nor its client library may repeat a call that may have run.
+	// Neither the driver nor its client library may repeat a call that may have run. A
+	// call that the server refused with [WrongServer] has not run.
 	// SendsOnce must not block.
 	SendsOnce() bool
 }

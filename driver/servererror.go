@@ -34,3 +34,20 @@ func Redirected(err error) (addr string, asking, ok bool) {
 	}
 	return words[2], words[0] == "ASK", true
 }
+
+// WrongServer reports whether err is, or wraps, a [ServerError] that only a replica sends: READONLY,
+// MASTERDOWN, or WAIT on a replica. The call that got it has written nothing. Another server is the
+// master, and only a new connection can reach it. [Redial] does what a driver has to do then.
+//
+// MISCONF is no such error: a master says it, too, when its disk is full.
+func WrongServer(err error) bool {
+	said, ok := errors.AsType[ServerError](err)
+	if !ok {
+		return false
+	}
+	text := string(said)
+	word, _, _ := strings.Cut(text, " ")
+	return word == "READONLY" || word == "MASTERDOWN" ||
+		strings.Contains(text, "-READONLY ") || strings.Contains(text, "-MASTERDOWN ") || // before Redis 7, in a script
+		strings.Contains(text, "WAIT cannot be used with replica")
+}

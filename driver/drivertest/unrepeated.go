@@ -9,14 +9,12 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// passing are server errors after which a client library may send a call again, perhaps to
-// another server.
+// passing are server errors after which a client library may send a call again. After READONLY and
+// MASTERDOWN a driver may do that, too: a call that a replica refused has written nothing.
 var passing = []string{
 	"LOADING Redis is loading the dataset in memory",
-	"READONLY You can't write against a read only replica.",
 	"CLUSTERDOWN The cluster is down",
 	"TRYAGAIN Multiple keys request during rehashing of slot",
-	"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
 }
 
 // unrepeated: where the store promises that each call runs at most once, a call runs once also

@@ -1,0 +1,196 @@
+package driver
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// redialEvery is how often a driver leaves the connections to one server: while the address leads
+// to a replica, calls must not dial one after the other.
+const redialEvery = time.Second
+
+// Redial lets a driver for one server follow an address that moves to another server: a name in
+// DNS, a virtual IP, a Service of Kubernetes. After a failover the old master is a replica. The
+// connections to it stay open, and it refuses the calls on them. Only a new connection reaches the
+// new master.
+//
+// The driver sends all scripts through Run or RunAll. If the server answers [WrongServer], Redial
+// leaves the connections and sends the refused calls again. It leaves them at most once a second.
+// In between it returns the newest refusal for scripts that the server has refused, and does not
+// send them; a call whose context lasts long enough waits for the next attempt.
+//
+// Where the client library asks Sentinel or a Cluster for the master, leave the fields nil: then
+// Redial only sends. Set the fields before the first call. A Redial must not be copied.
+type Redial struct {
+	// Leave makes sure that the next call is sent on a new connection, for example by closing all
+	// others. It returns when that is done. It must return within 2 s. Calls of Leave do not overlap.
+	Leave func()
+	// Channels has the subscriptions of the driver. Redial ends them, and the Client subscribes
+	// again. Nil if the driver has another way.
+	Channels *Channels
+
+	mu      sync.Mutex      // protects the rest
+	refused map[string]bool // the scripts that the wrong server refused, by SHA; nil: the server is right
+	err     error           // the newest refusal
+	left    time.Time       // when the connections were left, the last time
+	leaving chan struct{}   // closed when the first call on a new connection is answered; nil: nobody leaves
+	rounds  int             // how often connections were left
+}
+
+// Run sends calls that go together, such as those of EvalWait. send sends all of them; its error
+// is that of the first call that failed, or nil.
+func (r *Redial) Run(ctx context.Context, calls []Call, send func() error) error {
+	return r.run(ctx, func() []Call { return calls }, send)
+}
+
+// RunAll sends independent calls, such as those of EvalAll. Only the refused ones are sent again.
+func (r *Redial) RunAll(ctx context.Context, calls []Call, send func([]Call) []Result) []Result {
+	var results []Result
+	var open []int // the calls without another answer than a refusal
+	pending := func() []Call {
+		if results == nil {
+			return calls
+		}
+		left := make([]Call, len(open))
+		for k, i := range open {
+			left[k] = calls[i]
+		}
+		return left
+	}
+	err := r.run(ctx, pending, func() (err error) {
+		got := send(pending())
+		if results == nil {
+			results = got
+			open = make([]int, len(calls))
+			for i := range open {
+				open[i] = i
+			}
+		}
+		var again []int
+		for k, i := range open {
+			results[i] = got[k]
+			if WrongServer(got[k].Err) {
+				again, err = append(again, i), got[k].Err
+			}
+		}
+		open = again
+		return err
+	})
+	if results == nil { // none was sent
+		results = make([]Result, len(calls))
+		for i := range results {
+			results[i].Err = err
+		}
+	}
+	return results
+}
+
+func (r *Redial) run(ctx context.Context, pending func() []Call, send func() error) error {
+	if r.Leave == nil {
+		return send()
+	}
+	for {
+		leave, round, err := r.next(ctx, pending())
+		if err != nil {
+			return err
+		}
+		if leave {
+			r.Leave()
+			r.endChannels()
+		}
+		err = send()
+		if leave {
+			if r.tried(pending(), err); !WrongServer(err) {
+				r.endChannels() // they may have dialed before the address moved
+			}
+			return err
+		}
+		if !WrongServer(err) {
+			return err
+		}
+		r.note(pending(), round, err)
+	}
+}
+
+func (r *Redial) endChannels() {
+	if r.Channels != nil {
+		r.Channels.End(func(ChannelConn) bool { return true })
+	}
+}
+
+// next waits until calls may be sent. leave says that the caller has to leave the connections
+// first. An error means that the calls must not be sent now.
+func (r *Redial) next(ctx context.Context, calls []Call) (leave bool, round int, err error) {
+	for {
+		r.mu.Lock()
+		if !r.allRefused(calls) {
+			defer r.mu.Unlock()
+			return false, r.rounds, nil
+		}
+		answered, err, due := r.leaving, r.err, r.left.Add(redialEvery)
+		wait := time.Until(due)
+		if answered == nil && wait <= 0 {
+			defer r.mu.Unlock()
+			r.leaving = make(chan struct{})
+			return true, r.rounds, nil
+		}
+		r.mu.Unlock()
+		if end, ok := ctx.Deadline(); answered == nil && ok && end.Before(due) {
+			return false, 0, err
+		}
+		var pause <-chan time.Time
+		if answered == nil {
+			pause = time.After(wait)
+		}
+		select {
+		case <-answered:
+		case <-pause:
+		case <-ctx.Done():
+			return false, 0, err
+		}
+	}
+}
+
+func (r *Redial) allRefused(calls []Call) bool {
+	for _, call := range calls {
+		if !r.refused[call.Script.SHA] {
+			return false
+		}
+	}
+	return len(r.refused) > 0
+}
+
+// tried notes the answer to the first call on a new connection.
+func (r *Redial) tried(calls []Call, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = time.Now()
+	r.rounds++
+	close(r.leaving)
+	r.leaving = nil
+	if WrongServer(err) {
+		r.refuse(calls, err)
+	} else {
+		r.refused, r.err = nil, nil
+	}
+}
+
+// note notes a refusal, unless it came on a connection that has been left since for a better one.
+func (r *Redial) note(calls []Call, round int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if round == r.rounds || len(r.refused) > 0 {
+		r.refuse(calls, err)
+	}
+}
+
+func (r *Redial) refuse(calls []Call, err error) {
+	if r.refused == nil {
+		r.refused = map[string]bool{}
+	}
+	for _, call := range calls {
+		r.refused[call.Script.SHA] = true
+	}
+	r.err = err
+}
