@@ -23,16 +23,19 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	return bounded(ctx, func() ([]string, error) { return s.eval(ctx, call) })
 }
 
-func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
-	reply, err := s.run(ctx, bySHA(ctx, call))
-	if driver.UnknownScript(err) {
-		reply, err = s.run(ctx, bySource(ctx, call))
-	}
+func (s *Store) eval(ctx context.Context, call driver.Call) (reply []string, err error) {
+	err = s.redial.Run(ctx, []driver.Call{call}, func() (err error) {
+		reply, err = s.run(ctx, bySHA(ctx, call))
+		if driver.UnknownScript(err) {
+			reply, err = s.run(ctx, bySource(ctx, call))
+		}
+		return err
+	})
 	return reply, err
 }
 
 func (s *Store) run(ctx context.Context, cmd *redis.Cmd) ([]string, error) {
-	_ = s.client.Process(ctx, cmd) // the error is the command's, too
+	_ = s.client.Process(ctx, s.unrepeated(cmd)) // the error is the command's, too
 	reply, err := decode(cmd)
 	s.reloadSlots(ctx, err)
 	return reply, err
@@ -71,6 +74,20 @@ func bounded[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
+// unrepeated makes go-redis return the first answer, whatever MaxRetries is. It would try again
+// after READONLY on another connection, and the store would not learn that the server became a
+// replica: the subscriptions would stay there.
+func (s *Store) unrepeated(cmd *redis.Cmd) redis.Cmder {
+	if s.redial.Leave == nil {
+		return cmd
+	}
+	return unrepeated{cmd}
+}
+
+type unrepeated struct{ *redis.Cmd }
+
+func (unrepeated) NoRetry() bool { return true }
+
 func bySHA(ctx context.Context, call driver.Call) *redis.Cmd {
 	return command(ctx, "evalsha", call.Script.SHA, call)
 }
@@ -105,12 +122,14 @@ const chunk = 64
 // In a Cluster it splits each pipeline by node. See [driver.Store].
 func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	results, err := bounded(ctx, func() ([]driver.Result, error) {
-		results := make([]driver.Result, len(calls))
-		for start := 0; start < len(calls); start += chunk {
-			end := min(start+chunk, len(calls))
-			s.pipeline(ctx, calls[start:end], results[start:end])
-		}
-		return results, nil
+		return s.redial.RunAll(ctx, calls, func(calls []driver.Call) []driver.Result {
+			results := make([]driver.Result, len(calls))
+			for start := 0; start < len(calls); start += chunk {
+				end := min(start+chunk, len(calls))
+				s.pipeline(ctx, calls[start:end], results[start:end])
+			}
+			return results
+		}), nil
 	})
 	if err != nil {
 		results = make([]driver.Result, len(calls))
@@ -150,7 +169,7 @@ func (s *Store) send(ctx context.Context, calls []driver.Call, results []driver.
 		pipe := s.client.Pipeline()
 		for i, call := range calls {
 			commands[i] = form(ctx, call)
-			_ = pipe.Process(ctx, commands[i])
+			_ = pipe.Process(ctx, s.unrepeated(commands[i]))
 		}
 		_, _ = pipe.Exec(ctx) // each command has its own error
 	}
@@ -170,11 +189,29 @@ type acknowledged struct {
 	err     error
 }
 
+// refusal returns the error with which the wrong server refused a call or WAIT.
+func (a acknowledged) refusal() error {
+	for _, result := range a.results {
+		if driver.WrongServer(result.Err) {
+			return result.Err
+		}
+	}
+	return a.err
+}
+
 // EvalWait runs the calls and WAIT on one connection. See [driver.Store].
 // WAIT gets less time than the read timeout of the client, because a read
 // timeout would close the connection.
 func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
-	a, err := bounded(ctx, func() (acknowledged, error) { return s.evalWait(ctx, calls, replicas, timeout), nil })
+	a, err := bounded(ctx, func() (a acknowledged, _ error) {
+		if err := s.redial.Run(ctx, calls, func() error {
+			a = s.evalWait(ctx, calls, replicas, timeout)
+			return a.refusal()
+		}); a.results == nil { // not sent
+			a = unsent(calls, err)
+		}
+		return a, nil
+	})
 	if err != nil {
 		a = unsent(calls, err)
 	}
@@ -191,7 +228,7 @@ func unsent(calls []driver.Call, err error) acknowledged {
 
 func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if !s.Sharded() {
-		return evalWaitOn(ctx, s.single, false, calls, replicas, timeout)
+		return s.evalWaitOn(ctx, s.single, false, calls, replicas, timeout)
 	}
 	key := ""
 	if len(calls) > 0 && len(calls[0].Keys) > 0 {
@@ -201,7 +238,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 	if err != nil {
 		return unsent(calls, refusal(err))
 	}
-	a := evalWaitOn(ctx, node, false, calls, replicas, timeout)
+	a := s.evalWaitOn(ctx, node, false, calls, replicas, timeout)
 	for _, result := range a.results { // a slot that moves, or has moved
 		addr, asking, ok := driver.Redirected(result.Err)
 		if !ok {
@@ -209,7 +246,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 		}
 		s.cluster.ReloadState(ctx) // in the background
 		if node := s.master(ctx, addr); node != nil {
-			return evalWaitOn(ctx, node, asking, calls, replicas, timeout)
+			return s.evalWaitOn(ctx, node, asking, calls, replicas, timeout)
 		}
 	}
 	return a
@@ -231,14 +268,14 @@ func (s *Store) master(ctx context.Context, addr string) (found *redis.Client) {
 
 // evalWaitOn sends the calls by SHA. If the server does not know one, it sends all by source:
 // they stay right when they run twice.
-func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if limit := node.Options().ReadTimeout; limit > 0 {
 		timeout = min(timeout, limit*2/3)
 	}
-	a := pipelineWait(ctx, node, asking, bySHA, calls, replicas, timeout)
+	a := s.pipelineWait(ctx, node, asking, bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
 		if driver.UnknownScript(result.Err) {
-			return pipelineWait(ctx, node, asking, bySource, calls, replicas, timeout)
+			return s.pipelineWait(ctx, node, asking, bySource, calls, replicas, timeout)
 		}
 	}
 	return a
@@ -246,7 +283,7 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Ca
 
 // pipelineWait sends one pipeline. The client writes it to one connection, and repeats it as a
 // whole.
-func pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, driver.Call) *redis.Cmd, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, driver.Call) *redis.Cmd, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if err := ctx.Err(); err != nil { // go-redis does not look before it sends
 		return unsent(calls, err)
 	}
@@ -257,7 +294,7 @@ func pipelineWait(ctx context.Context, node single, asking bool, form func(conte
 			_ = pipe.Process(ctx, redis.NewCmd(ctx, "asking"))
 		}
 		commands[i] = form(ctx, call)
-		_ = pipe.Process(ctx, commands[i])
+		_ = pipe.Process(ctx, s.unrepeated(commands[i]))
 	}
 	wait := redis.NewIntCmd(ctx, "wait", replicas, max(1, timeout.Milliseconds()))
 	_ = pipe.Process(ctx, wait)

@@ -23,6 +23,8 @@ type Store struct {
 	once     bool         // no call is sent again that may have run; set by Open
 
 	channels driver.Channels // the subscriptions
+	redial   driver.Redial   // of one server
+	advised  sync.Once       // logs that a wrapper hides its connections
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -71,7 +73,10 @@ type cluster interface {
 //
 //	func (m Measured) Options() *redis.Options { return m.client.Options() }
 //
-// New panics if they are missing: the Store could not subscribe, so a waiter
+// If the address of the server can move to another one, add PoolStats, too: see
+// the package comment.
+//
+// New panics if Options is missing: the Store could not subscribe, so a waiter
 // would have no place in the queue. New panics for a *redis.Ring. A Ring moves
 // a name to another server when one is down, so two clients could hold it.
 // Never hide a Ring or a ClusterClient behind an Options method that returns a
@@ -90,6 +95,9 @@ func New(client Client) *Store {
 		s.cluster, s.punctual = client, client.Options().ContextTimeoutEnabled
 	default:
 		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or a wrapper with their Options method: see goredisstore.Client")
+	}
+	if s.single != nil && !behindSentinel(s.single) {
+		s.redial.Leave, s.redial.Channels = s.leave, &s.channels
 	}
 	return s
 }

@@ -19,12 +19,16 @@
 //   - A frozen master is given up when its connections are, after 5 to 7 s.
 //     Sentinel or Cluster may have another master long before. A master that
 //     died is given up at once.
+//   - If one server answers that it is a replica, the driver closes its
+//     connection (QUIT) and dials again, at most once a second. So it follows an
+//     address that moves to another server: a DNS name, a virtual IP. Other
+//     commands on this connection may fail then. See [driver.Redial].
 //   - With Sentinel, subscriptions end as soon as the client connects to
 //     another master. With SendToReplicas they do not.
 //   - Cluster needs Redis 7 or Valkey.
 //
 // The driver has no lock logic. It repeats only what Cluster redirects (MOVED,
-// ASK), and reports every other error. In a Cluster the subscriptions to one
+// ASK) and what a replica refused, and reports every other error. In a Cluster the subscriptions to one
 // node share a connection; elsewhere each has its own. A connection counts
 // double if the server speaks only RESP2.
 package rueidisstore

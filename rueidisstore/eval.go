@@ -2,6 +2,7 @@ package rueidisstore
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -9,20 +10,36 @@ import (
 )
 
 // Eval runs one script. See [driver.Store].
-func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
-	if driver.UnknownScript(err) {
-		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
-	}
+func (s *Store) Eval(ctx context.Context, call driver.Call) (reply []string, err error) {
+	err = s.redial.Run(ctx, []driver.Call{call}, func() (err error) {
+		reply, err = decode(s.client.Do(ctx, s.bySHA(call)))
+		if driver.UnknownScript(err) {
+			reply, err = decode(s.client.Do(ctx, s.bySource(call)))
+		}
+		return err
+	})
 	return reply, err
 }
 
 func (s *Store) bySHA(call driver.Call) rueidis.Completed {
+	if s.standalone() {
+		return s.unkeyed("EVALSHA", call.Script.SHA, call)
+	}
 	return s.client.B().Evalsha().Sha1(call.Script.SHA).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
 }
 
 func (s *Store) bySource(call driver.Call) rueidis.Completed {
+	if s.standalone() {
+		return s.unkeyed("EVAL", call.Script.Source, call)
+	}
 	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+}
+
+// unkeyed makes a command without telling rueidis which of its words are keys. With
+// PipelineMultiplex, rueidis spreads commands with keys over its connections at random, and sends
+// those without on the first. leave can only leave a connection that is known.
+func (s *Store) unkeyed(name, script string, call driver.Call) rueidis.Completed {
+	return s.client.B().Arbitrary(name, script, strconv.Itoa(len(call.Keys))).Args(call.Keys...).Args(call.Args...).Build().ToPipe()
 }
 
 // chunk is how many scripts go out in one pipeline: enough to make round trips
@@ -32,12 +49,14 @@ const chunk = 64
 // EvalAll runs the calls in pipelines of a bounded size, one after the other.
 // See [driver.Store].
 func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	results := make([]driver.Result, len(calls))
-	for start := 0; start < len(calls); start += chunk {
-		end := min(start+chunk, len(calls))
-		s.pipeline(ctx, calls[start:end], results[start:end])
-	}
-	return results
+	return s.redial.RunAll(ctx, calls, func(calls []driver.Call) []driver.Result {
+		results := make([]driver.Result, len(calls))
+		for start := 0; start < len(calls); start += chunk {
+			end := min(start+chunk, len(calls))
+			s.pipeline(ctx, calls[start:end], results[start:end])
+		}
+		return results
+	})
 }
 
 // pipeline sends the calls by SHA, then by source those that the server did not
@@ -72,12 +91,31 @@ type acknowledged struct {
 	err     error
 }
 
+// refusal returns the error with which the wrong server refused a call or WAIT.
+func (a acknowledged) refusal() error {
+	for _, result := range a.results {
+		if driver.WrongServer(result.Err) {
+			return result.Err
+		}
+	}
+	return a.err
+}
+
 // EvalWait runs the calls and WAIT on a dedicated connection. See
 // [driver.Store]. A shared connection will not do: with ConnLifetime, rueidis
 // may send WAIT again on another connection.
 func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	done := make(chan acknowledged, 1)
-	go func() { done <- s.evalWait(ctx, calls, replicas, timeout) }() // rueidis dials without looking at ctx
+	go func() { // rueidis dials without looking at ctx
+		var a acknowledged
+		if err := s.redial.Run(ctx, calls, func() error {
+			a = s.evalWait(ctx, calls, replicas, timeout)
+			return a.refusal()
+		}); a.results == nil { // not sent
+			a = acknowledged{results: failed(calls, err), err: err}
+		}
+		done <- a
+	}()
 	select {
 	case a := <-done:
 		return a.results, a.acked, a.err
@@ -106,7 +144,7 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 // evalWaitOn sends the calls by SHA. If the server does not know one, it sends all by source:
 // they stay right when they run twice.
 func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
-	conn, release := node.Dedicate()
+	conn, release := s.dedicate(node)
 	a := s.pipelineWait(ctx, conn, asking, s.bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
 		if driver.UnknownScript(result.Err) {

@@ -21,6 +21,8 @@ type Store struct {
 	once   bool // no call is sent again that may have run
 
 	channels driver.Channels // the subscriptions
+	redial   driver.Redial   // of one server
+	pooled   pooled          // of one server
 	slots    slots           // of a Cluster
 }
 
@@ -37,14 +39,19 @@ func (s *Store) SendsOnce() bool { return s.once }
 // the client, too. Close it after the Store: Close of the Store does not close
 // it. New panics if the client is nil.
 //
-// Set PipelineMultiplex: -1 in the client, as [Open] does. Otherwise rueidis
-// has several connections and opens each one when it first picks it. A server
-// with no free connection then refuses it, and a renewal fails.
+// With Sentinel or Cluster, set PipelineMultiplex: -1 in the client, as [Open]
+// does. Otherwise rueidis has several connections and opens each one when it
+// first picks it. A server with no free connection then refuses it, and a
+// renewal fails. On one server the Store uses the first connection only.
 func New(client rueidis.Client) *Store {
 	if client == nil {
 		panic("rueidisstore: New needs a client")
 	}
-	return &Store{client: client}
+	s := &Store{client: client}
+	if s.standalone() {
+		s.redial.Leave, s.redial.Channels = s.leave, &s.channels
+	}
+	return s
 }
 
 // Options are the settings of [Open]. The zero value works.

@@ -41,6 +41,7 @@ import (
 //   - that EvalWait counts the replicas: it uses none
 //   - that Done is closed, and Ping fails, when the connection breaks
 //   - that no call runs twice after a broken connection, if SendsOnce returns true
+//   - that the driver leaves a master that became a replica: see [RunMoved]
 //   - redirects of a Cluster (MOVED, ASK), failovers and leaks
 //
 // Use the race detector to test concurrent use.

@@ -31,9 +31,11 @@ func TestOutsideDriverConforms(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := redistest.Start(t, redistest.Options{})
+	master := redistest.Start(t, redistest.Options{Config: []string{"repl-diskless-sync-delay 0"}})
+	replica := redistest.Replicas(t, master, 1)[0]
 	test := exec.CommandContext(t.Context(), "go", "test", "-count", "1", ".")
 	test.Dir = dir
-	test.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=", "REDIS_ADDRESS="+server.Addr())
+	test.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=", "REDIS_ADDRESS="+server.Addr(), "MASTER_ADDRESS="+master.Addr(), "REPLICA_ADDRESS="+replica.Addr())
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}

@@ -18,6 +18,7 @@ import (
 type Store struct {
 	client   client
 	channels driver.Channels
+	redial   driver.Redial
 }
 
 var (
@@ -26,7 +27,11 @@ var (
 )
 
 // New makes a Store for the server at an address. It does not connect.
-func New(address string) *Store { return &Store{client: client{address: address}} }
+func New(address string) *Store {
+	s := &Store{client: client{address: address}}
+	s.redial.Leave, s.redial.Channels = s.client.close, &s.channels
+	return s
+}
 
 // Close closes all connections.
 func (s *Store) Close() error {
@@ -43,10 +48,7 @@ func (s *Store) SendsOnce() bool { return true }
 
 // Eval runs one script.
 func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	result := s.send(ctx, bySHA(call))[0]
-	if driver.UnknownScript(result.Err) {
-		result = s.send(ctx, bySource(call))[0]
-	}
+	result := s.EvalAll(ctx, []driver.Call{call})[0]
 	return result.Reply, result.Err
 }
 
@@ -104,13 +106,15 @@ func decode(reply any) ([]string, error) {
 
 // EvalAll runs the calls in one pipeline.
 func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	results := s.send(ctx, each(calls, bySHA)...)
-	for i, call := range calls {
-		if driver.UnknownScript(results[i].Err) {
-			results[i] = s.send(ctx, bySource(call))[0]
+	return s.redial.RunAll(ctx, calls, func(calls []driver.Call) []driver.Result {
+		results := s.send(ctx, each(calls, bySHA)...)
+		for i, call := range calls {
+			if driver.UnknownScript(results[i].Err) {
+				results[i] = s.send(ctx, bySource(call))[0]
+			}
 		}
-	}
-	return results
+		return results
+	})
 }
 
 func each(calls []driver.Call, form func(driver.Call) []string) [][]string {
@@ -124,16 +128,36 @@ func each(calls []driver.Call, form func(driver.Call) []string) [][]string {
 // EvalWait runs the calls and WAIT in one pipeline.
 func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	wait := []string{"WAIT", strconv.Itoa(replicas), strconv.FormatInt(max(1, timeout.Milliseconds()), 10)}
-	results := s.send(ctx, append(each(calls, bySHA), wait)...)
-	if slices.ContainsFunc(results, func(r driver.Result) bool { return driver.UnknownScript(r.Err) }) {
-		results = s.send(ctx, append(each(calls, bySource), wait)...)
-	}
+	results := make([]driver.Result, len(calls)+1)
+	err := s.redial.Run(ctx, calls, func() error {
+		results = s.send(ctx, append(each(calls, bySHA), wait)...)
+		if slices.ContainsFunc(results, func(r driver.Result) bool { return driver.UnknownScript(r.Err) }) {
+			results = s.send(ctx, append(each(calls, bySource), wait)...)
+		}
+		return refusal(results)
+	})
 	results, waited := results[:len(calls)], results[len(calls)]
-	if waited.Err != nil {
+	switch {
+	case waited.Err != nil:
 		return results, 0, waited.Err
+	case waited.Reply == nil: // not sent
+		for i := range results {
+			results[i].Err = err
+		}
+		return results, 0, err
 	}
 	acked, err := strconv.Atoi(waited.Reply[0])
 	return results, acked, err
+}
+
+// refusal returns the error with which the wrong server refused one of several commands.
+func refusal(results []driver.Result) error {
+	for _, result := range results {
+		if driver.WrongServer(result.Err) {
+			return result.Err
+		}
+	}
+	return nil
 }
 
 // Scan yields the keys that match.

@@ -18,6 +18,14 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func TestMoved(t *testing.T) {
+	drivertest.RunMoved(t, os.Getenv("MASTER_ADDRESS"), os.Getenv("REPLICA_ADDRESS"), func(t *testing.T, address string) driver.Store {
+		store := New(address)
+		t.Cleanup(func() { store.Close() })
+		return store
+	})
+}
+
 // A subscription whose connection breaks ends. The suite cannot see that.
 func TestBroken(t *testing.T) {
 	store := New(os.Getenv("REDIS_ADDRESS"))
