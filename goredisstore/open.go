@@ -34,7 +34,7 @@ func Open(url string, options *Options) (*Store, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("goredisstore: cannot connect to %s: %w", strings.Join(option.Addrs, ", "), refusal(err))
+		return nil, fmt.Errorf("goredisstore: cannot connect to %s: %w", strings.Join(option.Addrs, ", "), said(err))
 	}
 	s := New(client)
 	s.end = client.Close

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
@@ -36,8 +37,19 @@ func decode(cmd *redis.Cmd) ([]string, error) {
 	return list, nil
 }
 
-// refusal is the server's error word for word if err is one, and else err.
+// refusal is the server's error word for word if err is one, and else err. A refused login is no
+// answer to a call: the connection was not made. While a password rotates, the next login may
+// succeed.
 func refusal(err error) error {
+	err = said(err)
+	if text, ok := errors.AsType[driver.ServerError](err); ok && (strings.HasPrefix(string(text), "WRONGPASS ") || strings.HasPrefix(string(text), "NOAUTH ")) {
+		return errors.New("goredisstore: cannot log in: " + string(text))
+	}
+	return err
+}
+
+// said is the server's error word for word if err is one, and else err.
+func said(err error) error {
 	if said, ok := errors.AsType[redis.Error](err); ok {
 		return driver.ServerError(said.Error())
 	}
