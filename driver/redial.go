@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -26,16 +27,17 @@ type Redial struct {
 	// Leave makes sure that the next call is sent on a new connection, for example by closing all
 	// others. It returns when that is done. It must return within 2 s. Calls of Leave do not overlap.
 	Leave func()
-	// Channels has the subscriptions of the driver. Redial ends them, and the Client subscribes
-	// again. Nil if the driver has another way.
+	// Channels has the subscriptions of the driver. Redial ends them when another server answers,
+	// and the Client subscribes again. Nil if the driver has another way.
 	Channels *Channels
 
 	mu      sync.Mutex      // protects the rest
 	refused map[string]bool // the scripts that the wrong server refused, by SHA; nil: the server is right
 	err     error           // the newest refusal
 	left    time.Time       // when the connections were left, the last time
-	leaving chan struct{}   // closed when the first call on a new connection is answered; nil: nobody leaves
-	rounds  int             // how often connections were left
+	closing chan struct{}   // closed when Leave returns; nil: it does not run
+	leaving chan struct{}   // closed when the first call after Leave is answered; nil: there is none
+	rounds  int             // how often Leave was called
 }
 
 // Run sends calls that go together, such as those of EvalWait. send sends all of them; its error
@@ -97,25 +99,21 @@ func (r *Redial) run(ctx context.Context, pending func() []Call, send func() err
 		}
 		if leave {
 			r.Leave()
-			r.endChannels()
+			r.closed()
 		}
 		err = send()
-		if leave {
-			if r.tried(pending(), err); !WrongServer(err) {
-				r.endChannels() // they may have dialed before the address moved
+		switch {
+		case leave:
+			if r.tried(pending(), err); !WrongServer(err) && r.Channels != nil {
+				r.Channels.End(func(ChannelConn) bool { return true }) // they lead to the old server
 			}
 			return err
-		}
-		if !WrongServer(err) {
+		case WrongServer(err):
+			r.note(pending(), round, err)
+		case r.cut(ctx, round, err): // once: the next round is another
+		default:
 			return err
 		}
-		r.note(pending(), round, err)
-	}
-}
-
-func (r *Redial) endChannels() {
-	if r.Channels != nil {
-		r.Channels.End(func(ChannelConn) bool { return true })
 	}
 }
 
@@ -124,15 +122,20 @@ func (r *Redial) endChannels() {
 func (r *Redial) next(ctx context.Context, calls []Call) (leave bool, round int, err error) {
 	for {
 		r.mu.Lock()
-		if !r.allRefused(calls) {
+		refused, closing := r.allRefused(calls), r.closing
+		if !refused && closing == nil {
 			defer r.mu.Unlock()
 			return false, r.rounds, nil
 		}
 		answered, err, due := r.leaving, r.err, r.left.Add(redialEvery)
+		if !refused {
+			answered = closing
+		}
 		wait := time.Until(due)
 		if answered == nil && wait <= 0 {
 			defer r.mu.Unlock()
-			r.leaving = make(chan struct{})
+			r.closing, r.leaving = make(chan struct{}), make(chan struct{})
+			r.rounds++
 			return true, r.rounds, nil
 		}
 		r.mu.Unlock()
@@ -161,12 +164,19 @@ func (r *Redial) allRefused(calls []Call) bool {
 	return len(r.refused) > 0
 }
 
+// closed notes that Leave has returned.
+func (r *Redial) closed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.closing)
+	r.closing = nil
+}
+
 // tried notes the answer to the first call on a new connection.
 func (r *Redial) tried(calls []Call, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = time.Now()
-	r.rounds++
 	close(r.leaving)
 	r.leaving = nil
 	if WrongServer(err) {
@@ -183,6 +193,17 @@ func (r *Redial) note(calls []Call, round int, err error) {
 	if round == r.rounds || len(r.refused) > 0 {
 		r.refuse(calls, err)
 	}
+}
+
+// cut reports whether Leave has closed the connection under a call. The server that was left is a
+// replica, so the call has written nothing.
+func (r *Redial) cut(ctx context.Context, round int, err error) bool {
+	if _, answered := errors.AsType[ServerError](err); err == nil || answered || ctx.Err() != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rounds != round
 }
 
 func (r *Redial) refuse(calls []Call, err error) {

@@ -245,8 +245,8 @@ func TestRedialOfOthers(t *testing.T) {
 	}
 }
 
-// The subscriptions end with the connections, and again when a new one has reached the new server:
-// they may have been dialed just before the address moved.
+// Subscriptions end when a new connection has reached the new server: also those that were dialed
+// just before the address moved. While it leads to a replica, a new subscription would be no better.
 func TestRedialEndsSubscriptions(t *testing.T) {
 	var channels driver.Channels
 	subscribe := func() driver.Subscription {
@@ -257,28 +257,73 @@ func TestRedialEndsSubscriptions(t *testing.T) {
 		return sub
 	}
 	m := newMoving()
-	m.move()
 	m.redial.Channels = &channels
 	old := subscribe()
+	if err := m.eval(t.Context(), writes); err == nil {
+		t.Fatal("the address has not moved")
+	}
+	select {
+	case <-old.Done():
+		t.Error("a subscription ended, and there is no better one")
+	default:
+	}
+	m.move()
 	var between driver.Subscription
 	err := m.redial.Run(t.Context(), []driver.Call{writes}, func() error {
-		if _, left := m.count(); left == 1 {
-			select {
-			case <-old.Done():
-			default:
-				t.Error("a subscription to the old server goes on")
-			}
-			between = subscribe()
-		}
+		between = subscribe()
 		return m.answer(writes)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-between.Done():
-	default:
-		t.Error("a subscription from before the first answer of the new server goes on")
+	for _, sub := range []driver.Subscription{old, between} {
+		select {
+		case <-sub.Done():
+		default:
+			t.Error("a subscription from before the first answer of the new server goes on")
+		}
+	}
+}
+
+// A call that begins while Leave closes the connections waits until it can be sent on a new one.
+func TestRedialWaitsForLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMoving()
+		leave := m.redial.Leave
+		m.redial.Leave = func() {
+			time.Sleep(time.Second)
+			leave()
+		}
+		m.move()
+		began := time.Now()
+		go func() { _ = m.eval(t.Context(), writes) }()
+		synctest.Wait() // Leave runs
+		if err := m.eval(within(t, time.Minute), reads); err != nil || time.Since(began) != time.Second {
+			t.Errorf("got %v after %v, want an answer when Leave has returned", err, time.Since(began))
+		}
+		synctest.Wait()
+	})
+}
+
+// A call whose connection Leave has closed is sent again, once: the replica has written nothing. A
+// call that began later may be on a connection to the new server.
+func TestRedialSendsAgainWhatItCut(t *testing.T) {
+	m := newMoving()
+	errCut := errors.New("EOF")
+	run := func(meanwhile func()) (sent int, err error) {
+		err = m.redial.Run(t.Context(), []driver.Call{reads}, func() error {
+			if sent++; sent == 1 {
+				meanwhile()
+			}
+			return errCut
+		})
+		return sent, err
+	}
+	if sent, err := run(func() { _ = m.eval(t.Context(), writes) }); sent != 2 || !errors.Is(err, errCut) {
+		t.Errorf("cut by Leave: sent %d times, got %v, want 2 and the error", sent, err)
+	}
+	if sent, err := run(func() {}); sent != 1 || !errors.Is(err, errCut) {
+		t.Errorf("cut by another: sent %d times, got %v, want 1 and the error", sent, err)
 	}
 }
 
