@@ -21,7 +21,9 @@ type follower struct {
 }
 
 // behindSentinel reports whether a client asks Sentinel where its master is.
-func behindSentinel(client single) bool { return client.Options().Addr == "FailoverClient" }
+func behindSentinel(client single) bool {
+	return client != nil && client.Options().Addr == "FailoverClient"
+}
 
 func (f *follower) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -39,7 +39,7 @@ func Open(url string, options *Options) (*Store, error) {
 	s := New(client)
 	s.end = client.Close
 	s.once = s.single != nil && s.single.Options().MaxRetries <= 0
-	if s.single != nil && behindSentinel(s.single) {
+	if behindSentinel(s.single) {
 		client.AddHook(&follower{store: s})
 	}
 	return s, nil
