@@ -44,8 +44,6 @@ var _ = table([]mutation{
 		in: "goredisstore Store.leave", edits: []string{"_ = s.client.Process(ctx, quit())", ""}},
 	{what: "redial: goredis leaves idle connections for pipelines", pkg: "./test/drivers", name: "TestDriversFollowAMovedAddress",
 		in: "goredisstore Store.leave", edits: []string{"_ = pipe.Process(ctx, quit())", ""}},
-	{what: "redial: goredis does not hide a refusal", pkg: "./test/drivers", name: "TestDriversFollowAMovedAddress",
-		in: "goredisstore unrepeated.NoRetry", edits: []string{"true", "false"}},
 	{what: "redial: goredis says once what a wrapper lacks", pkg: "./goredisstore", name: "TestLeaveNeedsPoolStats",
 		in: "goredisstore Store.leave", edits: []string{"!ok", "ok"}},
 	{what: "login: a wrong password is an outage", pkg: "./test/drivers", name: "TestDriversRefusedLoginIsAnOutage",
