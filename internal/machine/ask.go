@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
+const frozenAfter = time.Second // what is this late shows that the process was frozen
 
 // ask sends a lock for a tenure that is not in the queue yet. If an earlier lock found the name held, ask
 // opens the subscription before.
@@ -159,10 +159,8 @@ func (n *Name) refusedTry(a wire.Answer, now clock.Instant) {
 
 // queued notes a place in the queue and when to poll again.
 func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
-	moved := a.Inserted && t.inQueue && !t.requeue
-	joined := a.Inserted && !t.inQueue
 	t.setPhase(queued)
-	t.inQueue, t.arrival, t.lateGrantAt = true, a.Score, 0
+	t.arrival, t.lateGrantAt = a.Score, 0
 	n.seen = seenIn(a, now)
 	if n.sub.confirmedBefore(sent) && sent >= t.clockPair.sent {
 		t.clockPair = exchange{sent: sent, server: a.Server}
@@ -171,18 +169,17 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	if n.client.ShowsDetails {
 		n.client.Host.ShowDetails()
 	}
-	notListening := !a.Listening || moved
-	if notListening && n.sub.confirmedBefore(sent) {
+	if !a.Listening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)
 	}
-	n.askAt = now.Add(n.nextPoll(a, notListening, now))
+	n.askAt = now.Add(n.nextPoll(a, now))
 	if t.pollBy > now {
 		n.askAt = min(n.askAt, t.pollBy)
 	}
 	if t.requeue || n.sub.Confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
-		t.requeue, t.inQueue, n.askAt = false, false, now
+		t.requeue, n.askAt = false, now
 	}
-	n.client.Host.Note(Event{What: Queueing, Name: n.Text, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
+	n.client.Host.Note(Event{What: Queueing, Name: n.Text, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: a.Inserted})
 }
 
 // longestPoll bounds how long a waiter trusts pushes. A waiter polls when the lock key expires,
@@ -193,7 +190,7 @@ const longestPoll = 10 * time.Minute
 
 // nextPoll returns how long a waiter trusts pushes before it polls, see longestPoll. A foreign
 // holder, or a key without an expiry, sends no push: such a name is polled by pollInterval.
-func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
+func (n *Name) nextPoll(a wire.Answer, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
 	if a.PTTL < 0 && a.PTTL != wire.NoKey {
@@ -202,7 +199,7 @@ func (n *Name) nextPoll(a wire.Answer, notListening bool, now clock.Instant) tim
 	} else {
 		n.orphan = orphan{}
 	}
-	if foreign || notListening || !n.sub.Confirmed || now < n.client.noPushUntil {
+	if foreign || !a.Listening || !n.sub.Confirmed || now < n.client.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
 	switch {
@@ -342,8 +339,7 @@ func (n *Name) grantedLate(t *Tenure, g grant, now clock.Instant) {
 		n.tooSlow(now, now.Sub(g.start))
 		return
 	}
-	t.inQueue = false // this grant took the id out of the queue: a new place shows no lost subscription
-	n.sendLock(now)   // in Redis the name is ours: lock with the same id prolongs it
+	n.sendLock(now) // in Redis the name is ours: lock with the same id prolongs it
 }
 
 // lateAgain notes that a grant was over when it arrived. It reports whether the ttl is too short

@@ -355,9 +355,6 @@ func (n *Name) tick(now clock.Instant) {
 			n.failed(n.lastErr, now, now)
 		}
 		if n.tenure == t && t.phase == queued && t.asking == nil && now >= n.askAt && n.waiters.n > 0 {
-			if n.askAt > 0 && now >= n.askAt.Add(frozenAfter) {
-				t.inQueue = false // this process was frozen, so it may have lost its place
-			}
 			n.sendLock(now)
 		}
 	case holding:

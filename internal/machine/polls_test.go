@@ -45,7 +45,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 				if !way.shared {
 					pollIn = 0 // it has not handed over
 				}
-				sleeps += local.nextPoll(wire.Answer{Word: wire.Queued, Holder: holder, PTTL: left, PollIn: pollIn, Position: k}, false, 1).Seconds()
+				sleeps += local.nextPoll(wire.Answer{Word: wire.Queued, Listening: true, Holder: holder, PTTL: left, PollIn: pollIn, Position: k}, 1).Seconds()
 			}
 			rate += steps / sleeps
 		}

@@ -26,7 +26,7 @@ var keyFields = []struct {
 		"ID name phase Lifetime whileAsked whileHolding whileReleasing openLocks mayRunLate tokens servesUpTo", "Replicas"},
 	{reflect.TypeFor[lifetime.Lifetime](),
 		"deadline Expiry LingerUntil RenewAt TTL Failures VerifySince", "Terms CoolUntil ChecksOnly keptUntil longest required plainRenewal"},
-	{reflect.TypeFor[whileAsked](), "asking firstSent mayBeStored foundHeld inQueue arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},
+	{reflect.TypeFor[whileAsked](), "asking firstSent mayBeStored foundHeld arrival clockPair pollBy requeue earlyRecall lateGrantAt", "group"},
 	{reflect.TypeFor[whileHolding](),
 		"renewal acknowledged recallSure toppedUp turns", "renewKeys reservations fenceRenewedAt pushed"},
 	{reflect.TypeFor[whileReleasing](), "unlocking successor awaitedTurn releaseDeadline", "unlocks"},

@@ -107,7 +107,7 @@ func (k *keyMaker) tenure(t *Tenure) {
 	k.num(int64(t.openLocks))
 	switch t.phase {
 	case asked, queued:
-		k.bits(t.asking != nil, t.inQueue, t.foundHeld, t.mayBeStored, t.requeue, t.earlyRecall)
+		k.bits(t.asking != nil, t.foundHeld, t.mayBeStored, t.requeue, t.earlyRecall)
 		k.num(t.name.seen.position)
 		k.pushStart(t)
 		k.arrival(t.arrival)

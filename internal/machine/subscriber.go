@@ -138,7 +138,6 @@ func (s *Subscriber) OnConfirm(now clock.Instant) {
 	s.client.Host.Note(Event{What: SubscriptionConfirmed})
 	for n := range s.names() {
 		if t := n.tenure; t.phase == queued {
-			t.inQueue = false
 			n.sendLock(now)
 		} else if t.phase == asked && t.foundHeld {
 			n.askAt = 0 // now it can join the queue
@@ -295,7 +294,6 @@ func (n *Name) askAgain(t *Tenure, now clock.Instant) {
 		t.requeue = true // the pending answer may be older
 		return
 	}
-	t.inQueue = false
 	n.sendLock(now)
 	n.arm(now)
 }

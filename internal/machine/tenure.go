@@ -51,7 +51,6 @@ type whileAsked struct {
 	firstSent   clock.Instant // when the first request for this id was sent
 	mayBeStored bool          // a lock that waits was sent, or an unlock that queues the id
 	foundHeld   bool          // a lock that does not wait found the name held
-	inQueue     bool          // Redis said so: if it inserts the id again, the server may have forgotten the subscription
 	arrival     int64         // in the queue, as the server gave it; 0: not in it yet
 	clockPair   exchange      // of the newest answer queued on the present subscription
 	pollBy      clock.Instant // poll at that time at the latest, as the newest push said; 0: no push

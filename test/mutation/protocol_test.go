@@ -63,7 +63,7 @@ var _ = table([]mutation{
 	{what: "rule 6: a foreign holder is polled", pkg: "./internal/machine", name: "TestRulePushesAreNotTrusted",
 		in: "internal/machine Name.nextPoll", edits: []string{"!ours && !keyspace.IsCooldown(a.Holder)", "false && !ours"}},
 	{what: "rule 7: no listener on our own channel", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
-		in: "internal/machine Name.queued", edits: []string{"notListening := !a.Listening || moved", "notListening := moved && !moved"}},
+		in: "internal/machine Name.queued", edits: []string{"if !a.Listening &&", "if false &&"}},
 	{what: "rule 7: a subscription younger than 1 s is renewed later", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",
 		in: "internal/machine Subscriber.resubscribe", edits: []string{"s.resubscribing != s.attempt", "false"}},
 	{what: "rule 7: an answer older than the subscription says nothing about it", pkg: "./internal/machine", name: "TestRuleForgottenSubscription",

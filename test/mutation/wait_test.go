@@ -15,7 +15,7 @@ var _ = table([]mutation{
 	{what: "wait: the polls of two places differ", pkg: "./internal/machine", name: "TestManyWaitersPollSeldom",
 		in: "internal/machine Name.pollInterval", edits: []string{"int64(longestPoll/longest)", "300"}},
 	{what: "too slow: only late grants in a row count", pkg: "./internal/machine", name: "TestRuleTooSlowIsAnError",
-		in: "internal/machine Name.queued, Tenure.lateAgain", edits: []string{"t.inQueue, t.arrival, t.lateGrantAt = true, a.Score, 0", "t.inQueue, t.arrival = true, a.Score", "now.Sub(t.lateGrantAt) <= t.name.client.retryWindow()", "true", "return follows && !g.pushed", "return follows"}},
+		in: "internal/machine Name.queued, Tenure.lateAgain", edits: []string{"t.arrival, t.lateGrantAt = a.Score, 0", "t.arrival = a.Score", "now.Sub(t.lateGrantAt) <= t.name.client.retryWindow()", "true", "return follows && !g.pushed", "return follows"}},
 	{what: "too slow: late grants far apart do not count", pkg: "./internal/machine", name: "TestRuleTooSlowIsAnError",
 		in: "internal/machine Tenure.lateAgain", edits: []string{"now.Sub(t.lateGrantAt) <= t.name.client.retryWindow()", "true"}},
 	{what: "wait: a score of another program is no arrival", pkg: "./test/client", name: "TestForeignScoreIsNoArrival",

@@ -62,20 +62,32 @@ func TestProcessFrozenWaiters(t *testing.T) {
 			next.release()
 			defer func() {
 				if t.Failed() {
-					t.Log(kind, server.MustDo(t, "ZRANGE", clienttest.QueueKey(kind), 0, -1), server.MustDo(t, "GET", clienttest.LockKey(kind)))
+					t.Logf("%s: the queue has %s; %s", kind, server.MustDo(t, "ZRANGE", clienttest.QueueKey(kind), 0, -1), holders(t, server, kind))
 				}
 			}()
-			for _, c := range frozen {
-				c.held()
+			for i, c := range frozen {
+				clienttest.Eventually(t, "the next turn", func() bool { return !c.pending() || !last.pending() })
 				if !last.pending() {
-					t.Error("D, who came last, was before those who had been frozen")
+					t.Fatalf("D, who came last, was before %d of those who had been frozen", n-i)
 				}
+				c.held()
 				c.release()
 			}
 			last.held()
 			last.release()
 		})
 	}
+}
+
+// holders says who has a name: a mutex has a string as its lock key, the shared kinds a hash and
+// the ids of the holders beside it.
+func holders(t *testing.T, server *redistest.Server, name string) string {
+	t.Helper()
+	if server.MustDo(t, "TYPE", clienttest.LockKey(name)) == "hash" {
+		return fmt.Sprint("the lock key is ", server.MustDo(t, "HGETALL", clienttest.LockKey(name)),
+			", and these hold: ", server.MustDo(t, "ZRANGE", clienttest.HoldersKey(name), 0, -1, "WITHSCORES"))
+	}
+	return "the lock key is " + server.MustDo(t, "GET", clienttest.LockKey(name))
 }
 
 // Readers overlap, and two writers wait in each of one process that is frozen, or of five.

@@ -16,6 +16,9 @@ func LockKey(name string) string { return "holdfast:" + name }
 // FenceKey is the key of the newest token of a name.
 func FenceKey(name string) string { return "holdfast/fence:{" + LockKey(name) + "}" }
 
+// HoldersKey is the key of those that hold a name of a shared kind.
+func HoldersKey(name string) string { return "holdfast/holders:{" + LockKey(name) + "}" }
+
 // QueueKey is the key of the queue of a name.
 func QueueKey(name string) string { return "holdfast/queue:{" + LockKey(name) + "}" }
 
