@@ -202,16 +202,21 @@ func (n *Name) nextPoll(a wire.Answer, now clock.Instant) time.Duration {
 	if foreign || !a.Listening || !n.sub.Confirmed || now < n.client.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
+	if n.Kind.Shared() { // the script has counted those in front
+		return n.pollAfter(max(a.PollIn, 0))
+	}
 	switch {
-	case n.Kind.Shared():
-		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and polls as the head does
 		a.Position = 0
 	case a.Position > 1 && a.Position < protocol.FrontSize: // the hand-over notifies the waiter at 1
 		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
-	return min(wait+2*time.Millisecond+n.client.Jitter(10*time.Millisecond), longestPoll)
+	return n.pollAfter(wait)
+}
+
+func (n *Name) pollAfter(d time.Duration) time.Duration {
+	return min(d+2*time.Millisecond+n.client.Jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish makes all local waiters poll for 1 min, because the server refuses pushes. It

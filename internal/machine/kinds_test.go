@@ -47,7 +47,7 @@ func TestSharedKinds(t *testing.T) {
 			{confirmed, ""},
 			{enter("a"), "shared_lock #1 10 wait 0"},
 			{answer("shared_lock", polls), ""},
-			{wait(351 * time.Millisecond), ""},
+			{wait(301 * time.Millisecond), ""},
 			{wait(12 * time.Millisecond), "shared_lock #1 10 wait 70"},
 		}},
 		{name: "its renewals wait for a pipeline", kind: permits, beats: []beat{

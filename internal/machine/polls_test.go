@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -39,6 +40,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 			for i := range steps {
 				left := way.ttl - way.ttl/3*time.Duration(i)/steps
 				pollIn := 2*time.Second - 667*time.Millisecond*time.Duration(i)/steps // of a head that asks as often
+				pollIn += time.Duration(k) * protocol.PollPerWaiter
 				if k == 0 {
 					pollIn = 667 * time.Millisecond
 				}

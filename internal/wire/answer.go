@@ -17,7 +17,7 @@ const (
 	MaxTokenBlock = 4096 // tokens in one block
 
 	maxPTTL   = int64(1 << 62 / time.Millisecond) // in ms: a foreign key may have any
-	maxPollIn = 60_000                            // in ms
+	maxPollIn = 600_000                           // in ms
 	maxReason = 200                               // in bytes
 )
 

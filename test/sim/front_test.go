@@ -178,6 +178,46 @@ func TestGivenUpWhileTheFenceIsDamaged(t *testing.T) {
 	})
 }
 
+// The answer to a waiter of a shared kind says when it polls: after the time in which the head may
+// be silent, and 50 ms for each in front; after that time alone if this request has named the head. A clock that
+// has gone back makes it no later.
+func TestSharedPollsByPlace(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		lock, fence, queue := sim.Keys("n")
+		id := func(i int) string { return fmt.Sprintf("c.n%d.15000.s1|x", i) }
+		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/push:c", func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Close()
+		ask := func(i int, mode string) string {
+			answer := fmt.Sprint(s.Do("EVAL", script.SharedLock.Source, "5", lock, fence, queue, sim.KeyH("n"), "size", id(i), "1", mode, "0", ""))
+			time.Sleep(100 * time.Millisecond)
+			if fields := strings.Fields(answer); fields[0] == "queued" {
+				return fields[8]
+			}
+			return ""
+		}
+		ask(0, "try")
+		for i := range 21 {
+			s.Do("ZADD", queue, itoa(int64(i+1)), id(i+1))
+		}
+		for _, want := range []struct {
+			of   int
+			poll string
+		}{{21, "2000"}, {21, "2900"}, {3, "1900"}, {1, "667"}, {3, "2000"}} {
+			if got := ask(want.of, "wait"); got != want.poll {
+				t.Errorf("the waiter at place %d polls after %q ms, want %s", want.of-1, got, want.poll)
+			}
+		}
+		s.Do("HSET", lock, "asked", itoa(time.Now().Add(time.Hour).UnixMicro())) // the clock has gone back since
+		if got, want := ask(3, "wait"), "2100"; got != want {
+			t.Errorf("after the clock has gone back a waiter polls after %q ms, want %s", got, want)
+		}
+		s.Do("DEL", lock, fence, queue, sim.KeyH("n"), "size")
+	})
+}
+
 // One run grants to the head and ends one who gave up far behind: who comes near by
 // both is told, and not the one who left.
 func TestFrontWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {

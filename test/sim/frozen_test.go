@@ -20,6 +20,7 @@ const (
 	claimWindow = 2 * time.Second
 	lookAfter   = 100 * time.Millisecond // until somebody sees that a window is over
 	lookEach    = 50 * time.Millisecond  // and for each waiter in front
+	trusts      = 15 * time.Second       // how long a waiter of a mutex behind 15 others trusts in the holder's ttl
 )
 
 // kinds are the ways to wait for a name.
@@ -141,15 +142,15 @@ func TestFrozenAmongTheLiving(t *testing.T) {
 	}
 }
 
-// Readers overlap, so that the name is never free, and three writers wait in each of one
-// process, or five, that are frozen. After its window a process costs the readers nothing more.
+// Readers overlap, so that the name is never free, and three writers wait in each of one,
+// five or twenty processes that are frozen. After its window a process costs the readers nothing more.
 func TestFrozenWritersAndReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
 	const each = 3
 	rounds := map[int]int{}
-	for _, writers := range []int{0, 1, 5} {
+	for _, writers := range []int{0, 1, 5, 20} {
 		play(t, func(t *testing.T, s stage) {
 			p := s.process("long", 15*time.Second)
 			long := s.take(p, "n", read)
@@ -164,8 +165,8 @@ func TestFrozenWritersAndReaders(t *testing.T) {
 				go f.Pause(10 * time.Minute)
 			}
 			reader := s.process("short", 15*time.Second)
-			left := time.Duration(writers) * (claimWindow + lookAfter + each*time.Duration(writers)*lookEach)
-			s.soon("the first short reader", s.wants(reader, "n", read), left+lookAfter).release()
+			left := time.Second + time.Duration(writers)*(claimWindow+each*lookEach)
+			s.soon("the first short reader", s.wants(reader, "n", read), left).release()
 			for end := time.Now().Add(24 * time.Second); time.Now().Before(end); rounds[writers]++ {
 				short := s.take(reader, "n", read)
 				time.Sleep(10 * time.Millisecond)
@@ -177,7 +178,7 @@ func TestFrozenWritersAndReaders(t *testing.T) {
 			}
 		})
 	}
-	for _, writers := range []int{1, 5} {
+	for _, writers := range []int{1, 5, 20} {
 		if got, want := rounds[writers], rounds[0]*8/10; got < want {
 			t.Errorf("beside the writers of %d frozen processes after their windows: %d reads in 24 s, want at least %d of %d", writers, got, want, rounds[0])
 		}
@@ -326,12 +327,23 @@ func TestManyFrozenInARow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
-	for _, kind := range []string{"mutex", "owner", "campaign"} {
-		t.Run(kind, func(t *testing.T) { frozenInARow(t, kinds[kind], 12, 1) })
+	for kind, wait := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			frozenInARow(t, wait, 12, 1, 0)
+			switch kind {
+			case "mutex":
+				frozenInARow(t, wait, 20, 1, trusts-claimWindow)
+			case "permits":
+				frozenInARow(t, wait, 40, 2, 0)
+			case "writer":
+				frozenInARow(t, wait, 20, 1, 0)
+			}
+		})
 	}
 }
 
-func frozenInARow(t *testing.T, wait func(s stage, l *sim.Link, n int) <-chan hold, frozen, living int) {
+// frozenInARow lets that many wait behind the frozen. more is what they may wait longer, once.
+func frozenInARow(t *testing.T, wait func(s stage, l *sim.Link, n int) <-chan hold, frozen, living int, more time.Duration) {
 	const ttl = time.Minute
 	for phase := range 2 {
 		play(t, func(t *testing.T, s stage) {
@@ -351,12 +363,14 @@ func frozenInARow(t *testing.T, wait func(s stage, l *sim.Link, n int) <-chan ho
 			}
 			time.Sleep(time.Millisecond)
 			first.release()
-			left := time.Duration(frozen)*(claimWindow+lookEach) + time.Second
+			began := time.Now()
+			left := time.Duration(frozen)*(claimWindow+lookEach) + time.Second + more
 			for i := range waits {
 				since := time.Now()
 				s.soon(fmt.Sprint("living ", i), waits[i], left).release()
 				left += lookEach - time.Since(since)
 			}
+			t.Logf("behind %d frozen: %v", frozen, time.Since(began))
 			for _, f := range row {
 				f.Kill()
 			}

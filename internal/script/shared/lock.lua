@@ -80,7 +80,7 @@ local inserted = redis.call('ZADD', queue, 'NX', string.format('%.0f', score), i
 if waiting == 0 then redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') end
 if inserted == 0 then score = tonumber(redis.call('ZSCORE', queue, id)) end
 
-local first, left, poll = foreign, 0, 0
+local first, left, head, shown = foreign, 0, nil, nil
 if foreign then
   left = redis.call('PTTL', lock)
 else
@@ -89,17 +89,25 @@ else
     redis.call('ZREM', queue, id)
     return {'other kind', plan.other, 0}
   end
-  local token, shown
+  local token
   token, first, left, shown = hand_over(plan, id, '', capacity)
   if token then return granted(token) .. ' ' .. refused end
   if plan.more and (not plan.first or plan.first == id) then return {'again', us} end
-  poll = plan.first == id and math.min(left, {{head_poll_ms}}) or math.max(0, math.ceil((shown - us) / 1000) + {{claim_window_ms}})
+  head = plan.first
+end
+local rank, poll = redis.call('ZRANK', queue, id) or 0, 0
+if head == id then
+  poll = math.min(left, {{head_poll_ms}})
+elseif shown == us then -- it has just named the head, so it looks first whether that one is silent, wherever it stands
+  poll = {{claim_window_ms}}
+elseif shown then -- min: the clock may have gone back
+  poll = math.max(0, math.min(0, math.ceil((shown - us) / 1000)) + {{claim_window_ms}}) + {{poll_per_waiter_ms}} * rank
 end
 local can = redis.acl_check_cmd -- Redis 7: a waiter behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-local holder, px, rank = first or '', math.min(left, {{longest_pttl_ms}}), redis.call('ZRANK', queue, id) or 0
+local holder, px = first or '', math.min(left, {{longest_pttl_ms}})
 score = string.format('%.0f', score)
 local function queued()
   -- include part/answer_queued.lua

@@ -1,4 +1,4 @@
--- shared_lock, SHA cce98a23fa92e82794cbecfbc7c96a17a873fc93, of the text behind the empty line
+-- shared_lock, SHA 110b1ebf400d4ae2f6b6445ee47cb572985ece4f, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -470,7 +470,7 @@ local inserted = redis.call('ZADD', queue, 'NX', string.format('%.0f', score), i
 if waiting == 0 then redis.call('PEXPIRE', queue, '1800000') end
 if inserted == 0 then score = tonumber(redis.call('ZSCORE', queue, id)) end
 
-local first, left, poll = foreign, 0, 0
+local first, left, head, shown = foreign, 0, nil, nil
 if foreign then
   left = redis.call('PTTL', lock)
 else
@@ -479,17 +479,25 @@ else
     redis.call('ZREM', queue, id)
     return {'other kind', plan.other, 0}
   end
-  local token, shown
+  local token
   token, first, left, shown = hand_over(plan, id, '', capacity)
   if token then return granted(token) .. ' ' .. refused end
   if plan.more and (not plan.first or plan.first == id) then return {'again', us} end
-  poll = plan.first == id and math.min(left, 667) or math.max(0, math.ceil((shown - us) / 1000) + 2000)
+  head = plan.first
+end
+local rank, poll = redis.call('ZRANK', queue, id) or 0, 0
+if head == id then
+  poll = math.min(left, 667)
+elseif shown == us then -- it has just named the head, so it looks first whether that one is silent, wherever it stands
+  poll = 2000
+elseif shown then -- min: the clock may have gone back
+  poll = math.max(0, math.min(0, math.ceil((shown - us) / 1000)) + 2000) + 50 * rank
 end
 local can = redis.acl_check_cmd -- Redis 7: a waiter behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', queue, id) or 0
+local holder, px = first or '', math.min(left, 4000000000000)
 score = string.format('%.0f', score)
 local function queued()
 -- answer_queued: ends the script with the answer to a waiter. It is one line: it comes often. The
