@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/machine"
+	"github.com/holdfast-go/holdfast/internal/once"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -25,7 +26,8 @@ type Client struct {
 	store   driver.Store // nil on a quorum
 	events  *eventQueue  // nil without OnEvent
 	scripts evalScripts
-	front   any // the QuorumClient of a quorum, which lives as long as the Client; else nil
+	pace    once.Pace // of OnceEvery
+	front   any       // the QuorumClient of a quorum, which lives as long as the Client; else nil
 }
 
 // New returns a Client that locks names in store. It does not connect: the first call

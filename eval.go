@@ -53,8 +53,9 @@ func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 //
 // A nil error means that the script ran to its end. After a [*LostError] or
 // [*StaleError] it did not run. A [driver.ServerError] is the error of the script or the
-// refusal of the server. Writes before an error in the script remain. After
-// [ErrUnreachable] or the error of ctx, the script may have run, or may run while the
+// refusal of the server. Writes before an error in the script remain. TRYAGAIN, while a
+// Cluster moves the slot of the keys, and OOM are such refusals: repeat Eval after a
+// while. After [ErrUnreachable] or the error of ctx, the script may have run, or may run while the
 // lease lasts. Eval does not retry it. A client library that repeats calls by itself
 // may run it twice, such as go-redis with a client that the driver did not make.
 //

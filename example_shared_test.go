@@ -55,6 +55,29 @@ func ExampleRWMutex() {
 	}
 }
 
+// One process builds the report. All others wait until the name is free, without taking it one after
+// the other.
+func ExampleRWMutex_TryLock() {
+	build := func(ctx context.Context) error { return run(ctx, "report") }
+	built := func(ctx context.Context, report *holdfast.RWMutex) error {
+		lease, err := report.TryLock(ctx)
+		if err == nil { // nobody builds it
+			return errors.Join(build(lease.Context(ctx)), lease.Release())
+		}
+		if !errors.Is(err, holdfast.ErrHeld) {
+			return err
+		}
+		lease, err = report.RLock(ctx) // waits until the builder has released the name
+		if err != nil {
+			return err
+		}
+		return lease.Release() // the report is there, unless its builder failed
+	}
+	if err := built(context.Background(), client.RWMutex("report")); err != nil {
+		log.Print(err)
+	}
+}
+
 // A transfer locks both accounts. Two transfers never wait for each other in a circle.
 func ExampleMulti() {
 	accounts := client.Multi("account:7", "account:3")

@@ -54,7 +54,8 @@ type Mutex struct {
 
 	// TTL replaces [Options.TTL] for leases of this Mutex, with the same bounds; on a
 	// quorum it is at most [MaxQuorumTTL]. Each call of Lock then has its own tenure,
-	// as with Owner. Options.TTL still limits how long Lock retries.
+	// as with Owner, so callers of one process that contend for a name wait far longer
+	// than with Options.TTL. Options.TTL still limits how long Lock retries.
 	TTL time.Duration
 
 	// NoRenew makes leases that the client does not renew. A lease ends one TTL after

@@ -49,6 +49,9 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //     back, and the next call can run it. If Redis does not confirm that, the tick
 //     may stay used without a run.
 //
+// If a process calls much more often than the period, for example because cron starts the
+// job every 2 s and the period is 10 s, [Options.Logger] gets one warning.
+//
 // A name has one schedule. A call with another period or another "at" returns a
 // [*ScheduleError] and runs nothing. If "at" is zero, the call uses the ticks that Redis
 // stores. Redis stores the schedule for two periods after the newest run, and for at
@@ -73,10 +76,14 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	}
 	s := &onceEveryCall{c: c, name: name, keys: k, book: c.book(name, k, period), period: period, given: once.Phase(at, period)}
 	lease, err := s.begin(ctx)
+	s.called(err)
 	if err != nil {
 		return err
 	}
 	return lease.runOnce(ctx, f, func(outcome string, again bool) error {
+		if again {
+			c.pace.Again(name, c.engine.Calls.Clock.Now())
+		}
 		return s.note(context.WithoutCancel(ctx), lease.Token(), outcome, again)
 	})
 }
@@ -92,6 +99,17 @@ type onceEveryCall struct {
 	phase  string // phase of tick, in microseconds
 	tick   string // time of the tick to run, in microseconds
 	run    string // random: identifies its record
+}
+
+// called warns, once for each name, if this process calls much more often than the period. Most
+// of these calls do nothing, and none of them returns an error that says why.
+func (s *onceEveryCall) called(err error) {
+	if err != nil && !errors.Is(err, ErrNotDue) {
+		return // a caller may repeat it
+	}
+	if s.c.pace.Called(s.name, s.period, s.c.engine.Calls.Clock.Now()) {
+		s.c.engine.Logger.Warn("holdfast: OnceEvery is called much more often than its period, so most calls do nothing: give it the period of the timer that calls it", "name", s.name, "period", s.period)
+	}
 }
 
 // begin begins the nearest tick, or returns the reason why it cannot. If another call

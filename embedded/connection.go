@@ -10,7 +10,7 @@ import (
 )
 
 // Connection is one client's connection to a [Store], for tests. Make it with
-// [Store.Connect] and give it to [holdfast.New]. After [Connection.Disconnect],
+// [Store.Connect] and give it to holdfast.New. After [Connection.Disconnect],
 // its client gets no answer. For other clients this looks like a process that died.
 type Connection struct {
 	store *Store

@@ -66,10 +66,12 @@ type cluster interface {
 // New makes a Store that uses the client of your program. The package comment
 // lists the settings that the client needs. Other code may use the client, too.
 // Close it after the Store: Close of the Store does not close it. The client is
-// a *redis.Client, a *redis.ClusterClient, or a type that embeds one of them.
+// a *redis.Client, a *redis.ClusterClient, or a type that embeds one of them. It
+// may be in a variable of type redis.UniversalClient.
 //
 // A wrapper that embeds redis.UniversalClient hides the methods that [Client]
-// lists. Add them to the wrapper, for example
+// lists. Pass the client inside it, New(w.UniversalClient): the wrapper then sees
+// nothing of holdfast. Or add the methods to the wrapper, for example
 //
 //	func (m Measured) Options() *redis.Options { return m.client.Options() }
 //
@@ -94,7 +96,7 @@ func New(client Client) *Store {
 	case cluster:
 		s.cluster, s.punctual = client, client.Options().ContextTimeoutEnabled
 	default:
-		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or a wrapper with their Options method: see goredisstore.Client")
+		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or a wrapper with their Options method: see goredisstore.Client; for a wrapper w that embeds redis.UniversalClient, call New(w.UniversalClient)")
 	}
 	if s.single != nil && !behindSentinel(s.single) {
 		s.redial.Leave, s.redial.Channels = s.leave, &s.channels

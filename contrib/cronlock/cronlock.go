@@ -69,6 +69,8 @@ func (f Func) Run() {
 // with [holdfast.Client.OnceEvery]. The parameter "at" is the time of one tick.
 // The others are whole periods before and after it. If "at" is zero, the first
 // run is a tick. The schedule that you give to cron must have the same period.
+// If cron starts the job much more often, most runs are skipped, and
+// holdfast.Options.Logger gets one warning.
 //
 // Redis stores when the newest run began and ended, and the error of a [Func]:
 // see [holdfast.Client.LastRun].

@@ -32,7 +32,9 @@ type Options struct {
 	// Every is the period of the jobs, if all jobs of this Locker have the same
 	// fixed period. A job then begins once for each tick, with Client.OnceEvery,
 	// and MinHold has no effect. For jobs with another period make another
-	// Locker (gocron.WithDistributedJobLocker). Default: 0, MinHold decides.
+	// Locker (gocron.WithDistributedJobLocker). If gocron starts a job much more
+	// often than Every, most runs are skipped, and holdfast.Options.Logger gets
+	// one warning. Default: 0, MinHold decides.
 	Every time.Duration
 
 	// At is the time of one tick, with Every. Default: the first run of each

@@ -42,6 +42,10 @@ var _ = table([]mutation{
 		in: ". onceEveryCall.begin, onceEveryCall.findTick", edits: []string{"errors.Is(err, ErrHeld)", "false", "|| t.Held", ""}},
 	{what: "ticks: a slower call returns the run of the quicker one", name: "TestOnceEveryTwoAreFirst",
 		in: ". onceEveryCall.begin", edits: []string{"errors.Is(err, machine.ErrNoLongerDue) ||", ""}},
+	{what: "ticks: a process that calls much too often is warned", name: "TestOnceEveryTooOften",
+		in: ". Client.OnceEvery", edits: []string{"s.called(err)", ""}},
+	{what: "ticks: a run that is repeated is not too often", name: "TestOnceEveryTooOften",
+		in: ". Client.OnceEvery", edits: []string{"if again { c.pace.Again(name, c.engine.Calls.Clock.Now()) }", ""}},
 	{what: "ticks: only the tick of this call counts as begun", name: "TestOnceEveryClockStepsBack",
 		in: "internal/once decodeTick", edits: []string{"last.Tick.UnixMicro() == tick", "true"}},
 })

@@ -153,6 +153,35 @@ func (l *logged) count(part string) (n int) {
 	return n
 }
 
+// A timer that fires much more often than the period is a mistake that no error shows: half of the
+// calls do nothing. It is warned of once. A call for each tick, and a call that repeats a run, is
+// none.
+func TestOnceEveryTooOften(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		var log logged
+		p := s.Process("p", holdfast.Options{TTL: time.Second, Logger: slog.New(&log)}, 1)
+		call := func(name string, every time.Duration, result error) {
+			for range 15 {
+				err := p.Client.OnceEvery(t.Context(), name, 10*time.Second, time.Time{}, func(context.Context, *holdfast.Lease) error { return result })
+				if err != nil && !errors.Is(err, holdfast.ErrNotDue) && result == nil {
+					t.Errorf("OnceEvery = %v", err)
+				}
+				time.Sleep(every)
+			}
+		}
+		call("right", 10*time.Second, nil)
+		call("repeated", time.Second, holdfast.Retryable(errors.New("not now")))
+		if got := log.count("much more often"); got != 0 {
+			t.Errorf("got %d warnings of calls that are right, want 0", got)
+		}
+		call("wrong", 2*time.Second, nil)
+		call("also wrong", 2*time.Second, nil)
+		if got := log.count("much more often"); got != 2 {
+			t.Errorf("got %d warnings of two names that are called five times in a period, want 2", got)
+		}
+	})
+}
+
 // A process dies in the moment in which it begins: either the record says that it has
 // begun, or another begins the tick. There is nothing in between.
 func TestOnceEveryDiesAtItsBeginning(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log"
 	"time"
 
@@ -27,6 +28,25 @@ func readers(ctx context.Context, client *holdfast.Client, read, write func(cont
 		return write(ctx)
 	})
 	return errors.Join(reading, writing)
+}
+
+func numbered(ctx context.Context, client *holdfast.Client, n int, work func(ctx context.Context, i int) error) error {
+	gpus := client.Semaphore("gpus", n)
+	return holdfast.Do(ctx, gpus.Permits(1), func(ctx context.Context, _ *holdfast.Lease) error {
+		for {
+			for i := range n {
+				lease, err := client.Mutex(fmt.Sprint("gpu:", i)).TryLock(ctx)
+				if errors.Is(err, holdfast.ErrHeld) {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				return errors.Join(work(lease.Context(ctx), i), lease.Release())
+			}
+			time.Sleep(100 * time.Millisecond) // after a crash a number is free a little later than its permit
+		}
+	})
 }
 
 func several(ctx context.Context, client *holdfast.Client, transfer func(ctx context.Context, from, to int64) error) error {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -45,6 +48,34 @@ func TestKinds(t *testing.T) {
 	if ran != 4 {
 		t.Errorf("%d functions ran, want 4", ran)
 	}
+}
+
+func TestNumbered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := open(t)
+		var inUse [3]atomic.Int32
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				err := numbered(t.Context(), client, len(inUse), func(_ context.Context, i int) error {
+					if inUse[i].Add(1) != 1 {
+						t.Errorf("two holders have the number %d", i)
+					}
+					time.Sleep(time.Second)
+					inUse[i].Add(-1)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began := time.Now()
+		all.Wait()
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("20 of 1 s each, 3 at a time, took %v, want 7 s", took)
+		}
+	})
 }
 
 func TestObserve(t *testing.T) {

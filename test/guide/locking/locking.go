@@ -3,6 +3,8 @@ package locking
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -28,6 +30,12 @@ func lockAndRelease(ctx context.Context, client *holdfast.Client, shop payments)
 	}
 	defer func() { err = errors.Join(err, lease.Release()) }()
 	return shop.charge(lease.Context(ctx), lease.Token())
+}
+
+func hashed(client *holdfast.Client, url string) *holdfast.Mutex {
+	hash := sha256.Sum256([]byte(url))
+	mutex := client.Mutex("page:" + hex.EncodeToString(hash[:]))
+	return mutex
 }
 
 func waitTwoSeconds(ctx context.Context, mutex *holdfast.Mutex) (*holdfast.Lease, error) {

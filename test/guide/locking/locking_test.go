@@ -46,6 +46,17 @@ func TestHolding(t *testing.T) {
 	}
 }
 
+func TestHashed(t *testing.T) {
+	client, _ := clients(t)
+	lease, err := hashed(client, "https://example.com/{"+strings.Repeat("long", 1000)).Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWaiting(t *testing.T) {
 	a, b := clients(t)
 	lease, err := waitTwoSeconds(t.Context(), a.Mutex("n"))

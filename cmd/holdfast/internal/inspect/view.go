@@ -116,7 +116,7 @@ func LeftOut(refused []error) error {
 	return fmt.Errorf("%d names are left out; the first: %w", len(refused), withoutPrefix{refused[0]})
 }
 
-// OnReplica is [doctor.HidesWaiters] of some states, as an error with an exit code.
+// OnReplica is doctor.HidesWaiters of some states, as an error with an exit code.
 func OnReplica(ctx context.Context, client *connect.Session, states ...*View) error {
 	survey := &admin.Survey{}
 	for _, v := range states {
