@@ -56,6 +56,7 @@ func newClient(v Options, store driver.Store, start func(engine.Settings) *engin
 	s := engine.Settings{
 		Settings: machine.Settings{
 			Prefix: v.Prefix, TTL: v.TTL, Owner: v.Owner, Linger: v.Linger, WaitReplicas: v.WaitReplicas, RepairOrphans: v.RepairOrphans,
+			TokenMemory: v.TokenMemory,
 		},
 		Details: (*details.Process)(v.Details), Logger: v.Logger,
 	}

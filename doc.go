@@ -25,8 +25,9 @@
 //     name, or a failover loses it, two processes can believe that they hold it. That
 //     ends at the older holder's next answered renewal, at the latest at its deadline.
 //   - Tokens: each lease has a token that is unique and greater than all before, also
-//     after a crash. After Redis has lost its data, that holds if its clock has not gone
-//     back.
+//     after a crash, while Redis remembers the newest token of the name (25 h after its
+//     last use, see [Options.TokenMemory]). After that, and after Redis has lost its data,
+//     that holds if its clock has not gone back.
 //   - Loss is visible: the context from [Lease.Context] ends with its cause, no later
 //     than the holder's deadline.
 //   - Fairness: first come, first served, between processes. A release makes the first

@@ -236,14 +236,14 @@ func (m *Mutex) validate() error {
 // ownKind returns the kind of a call with its own tenure.
 func (m *Mutex) ownKind() *machine.Kind {
 	e := m.client.engine
-	return machine.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), lifetime.Terms{TTL: cmp.Or(m.TTL, e.TTL), NoRenew: m.NoRenew})
+	return machine.DedicatedKind(cmp.Or(keyspace.CleanOwner(m.Owner), e.Owner), lifetime.Terms{TTL: cmp.Or(m.TTL, e.TTL), NoRenew: m.NoRenew, Memory: e.TokenMemory})
 }
 
 // sharedKind returns the kind of a call that takes weight of a capacity. An empty owner and
 // a zero ttl mean those of the Client.
 func (c *Client) sharedKind(owner string, ttl time.Duration, letter byte, weight, capacity int64) *machine.Kind {
 	e := c.engine
-	return machine.SharedKind(cmp.Or(keyspace.CleanOwner(owner), e.Owner), lifetime.Terms{TTL: cmp.Or(ttl, e.TTL)}, letter, weight, capacity)
+	return machine.SharedKind(cmp.Or(keyspace.CleanOwner(owner), e.Owner), lifetime.Terms{TTL: cmp.Or(ttl, e.TTL), Memory: e.TokenMemory}, letter, weight, capacity)
 }
 
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].

@@ -26,8 +26,8 @@ var (
 )
 
 // Run describes the newest run of [Client.Once] or [Client.OnceEvery] for a name. All
-// times are from the clock of Redis. Redis stores the run for twice the interval or
-// period, and for at least 25 hours.
+// times are from the clock of Redis. Redis stores the run for twice the interval, and for
+// at least 10 minutes; that of OnceEvery for twice the period, and for at least 25 hours.
 type Run struct {
 	Tick    time.Time // the tick of OnceEvery; after Retryable the tick before it; zero for Once
 	Owner   string    // label of the Client that ran the function
@@ -129,7 +129,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	if err != nil {
 		return err
 	}
-	book := c.book(name, lease.turn.Name.Keys, interval)
+	book := c.book(name, lease.turn.Name.Keys, once.TTLFor(interval))
 	err = lease.noted(book.Begin(ctx, lease.Token(), c.engine.Owner))
 	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
@@ -195,9 +195,9 @@ func causeOf(err error) Cause {
 
 // book returns the record of a name. Its calls retry for as long as Release waits, also
 // after Close: a run that Close has ended is still recorded.
-func (c *Client) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
+func (c *Client) book(name string, k *keyspace.Keys, ttl time.Duration) *once.Book {
 	return &once.Book{
-		Name: name, Keys: k, Caller: c.engine.RecordCalls, Patience: max(c.engine.PatienceToRelease(), time.Second), TTL: once.TTLFor(interval),
+		Name: name, Keys: k, Caller: c.engine.RecordCalls, Patience: max(c.engine.PatienceToRelease(), time.Second), TTL: ttl,
 	}
 }
 

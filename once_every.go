@@ -74,7 +74,7 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	if err != nil {
 		return err
 	}
-	s := &onceEveryCall{c: c, name: name, keys: k, book: c.book(name, k, period), period: period, given: once.Phase(at, period)}
+	s := &onceEveryCall{c: c, name: name, keys: k, book: c.book(name, k, once.ScheduleTTL(period)), period: period, given: once.Phase(at, period)}
 	lease, err := s.begin(ctx)
 	s.called(err)
 	if err != nil {

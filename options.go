@@ -26,6 +26,11 @@ const (
 	// MaxTTL is the longest [Options.TTL].
 	MaxTTL = 24 * time.Hour
 
+	// MinTokenMemory is the shortest [Options.TokenMemory].
+	MinTokenMemory = time.Minute
+	// MaxTokenMemory is the longest [Options.TokenMemory], and the default.
+	MaxTokenMemory = protocol.RecordTTL // 25 h
+
 	// MaxWaitReplicas is the largest [Options.WaitReplicas].
 	MaxWaitReplicas = 64
 )
@@ -78,6 +83,19 @@ type Options struct {
 	// can be intended.
 	RepairOrphans time.Duration
 
+	// TokenMemory is how long Redis remembers the newest fencing token of a name after its
+	// newest grant or renewal, from [MinTokenMemory] to [MaxTokenMemory] in whole
+	// milliseconds. The default is MaxTokenMemory. If your program uses many names once,
+	// a shorter time saves memory in Redis, about 150 bytes for each name.
+	//
+	// A token is made from the clock of Redis. So after that time tokens of the name still
+	// rise, unless the clock has gone back since, for example by a failover to a server
+	// whose clock is behind. Redis remembers the token for longer than TokenMemory where
+	// a lease needs it: for the TTL, until MinHold is over, and while an exported lease
+	// is held. Clients with different values can use one name: none shortens the time that
+	// another has set. The size of a [Semaphore] lives as long, unless Resize has set it.
+	TokenMemory time.Duration
+
 	// Logger logs problems that no call can return, such as a failed cleanup or a
 	// Client without Close. The default is [slog.Default].
 	Logger *slog.Logger
@@ -108,6 +126,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.RepairOrphans < 0 {
 		panic(fmt.Sprintf("holdfast: Options.RepairOrphans is %v: it must not be negative", v.RepairOrphans))
+	}
+	if m := v.TokenMemory; m != 0 && (m < MinTokenMemory || m > MaxTokenMemory || m%time.Millisecond != 0) {
+		panic(fmt.Sprintf("holdfast: Options.TokenMemory is %v: it must be whole milliseconds from %v to %v", m, MinTokenMemory, MaxTokenMemory))
+	}
+	if v.TokenMemory == MaxTokenMemory {
+		v.TokenMemory = 0 // the default: nothing is compared
 	}
 	if v.WaitReplicas < 0 || v.WaitReplicas > MaxWaitReplicas {
 		panic(fmt.Sprintf("holdfast: Options.WaitReplicas is %d: it must be from 0 to %d", v.WaitReplicas, MaxWaitReplicas))

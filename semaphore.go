@@ -26,8 +26,9 @@ const MaxSize = protocol.MaxSize // 2 to the power of 30
 // process return after one TTL. Make a Semaphore with [Client.Semaphore].
 //
 // The size belongs to the name. Its first use sets the size, and only Resize changes
-// it. Redis remembers it for 30 days after each use. A program that asks for another
-// size gets the stored one, a [SizeMismatch] event and a warning in the log.
+// it. Redis remembers it as long as the newest token, see [Options.TokenMemory], and for
+// 30 days after each use if Resize has set it. A program that asks for another size gets
+// the stored one, a [SizeMismatch] event and a warning in the log.
 //
 // Tokens are unique and rise with each lease. Several leases hold at a time, so a
 // resource that refuses lower tokens would refuse healthy holders.

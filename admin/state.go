@@ -22,7 +22,7 @@ type State struct {
 	Holder  *Holder       // nil if free; of several holders the one whose time ends first
 	Holders []Holder      // of a semaphore or RWMutex: the first 1,000, by expiry
 	Holding int           // of a semaphore or RWMutex: number of holders
-	Size    int           // of a semaphore, also of a free one for 30 days; else 0
+	Size    int           // of a semaphore, also of a free one while Redis remembers it; else 0
 	Used    int           // of a semaphore: number of held permits
 	Token   int64         // newest reserved token; 0 if unknown
 	Term    int64         // of an election: token of the leader's term; 0 if none or not announced

@@ -87,6 +87,9 @@ func (c *Calls) Renew(ctx context.Context, replicas int) (*State, error) {
 func (c *Calls) call(word ...string) driver.Call {
 	if c.Hold.Shared() {
 		keys := append(c.Keys.WithHolders(), c.Keys.RevocationOf(c.Hold.ID))
+		if c.Hold.Permits() {
+			keys = append(keys, c.Keys.Size())
+		}
 		return driver.Call{Script: script.SharedExported, Keys: keys, Args: append([]string{c.Hold.ID}, word...)}
 	}
 	return driver.Call{Script: script.Exported, Keys: c.Keys.WithRevocation(), Args: append([]string{c.Hold.ID, strconv.FormatInt(c.Hold.Last, 10)}, word...)}

@@ -50,6 +50,12 @@ func (h Hold) Shared() bool {
 	return id.Letter != 0
 }
 
+// Permits reports whether the hold is a part of a semaphore.
+func (h Hold) Permits() bool {
+	id, _ := keyspace.ParseID(h.ID)
+	return id.Letter == keyspace.Permits
+}
+
 // Parse reads a result of [Hold.Text]. It ignores spaces around the text. For any other text it
 // returns [ErrText], or a [wire.VersionError] if another version of holdfast wrote it.
 func Parse(text string) (Hold, error) {

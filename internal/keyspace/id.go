@@ -40,7 +40,7 @@ func NewClientID(random func() uint64) string {
 	return idEncoding.EncodeToString(b[:])
 }
 
-// NewID makes an id. prefix is the Client and a dot, suffix is of [Suffix] or [SharedSuffix]. The
+// NewID makes an id. prefix is the Client and a dot, suffix is of [Mark] and of [Suffix] or [SharedSuffix]. The
 // nonce is random and not counted: a cloned machine must not repeat it.
 func NewID(prefix string, random func() uint64, suffix string) string {
 	var nonce [8]byte
@@ -50,6 +50,17 @@ func NewID(prefix string, random func() uint64, suffix string) string {
 	id = idEncoding.AppendEncode(id, nonce[:])
 	id = append(id, suffix...)
 	return string(id)
+}
+
+// Mark stands behind the nonce in the ids of a Client whose tokens Redis remembers for less time
+// than by default, because another Client may hand the name over to such an id. 0: the default,
+// without a mark. A script sees by the length of the nonce that there is one, so old versions
+// take it for a part of the nonce and remember the tokens for longer.
+func Mark(memory time.Duration) string {
+	if memory == 0 {
+		return ""
+	}
+	return "m" + strconv.FormatInt(memory.Milliseconds(), 10)
 }
 
 // Suffix is what the ids of a Mutex end with. owner must be clean.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 func TestParseID(t *testing.T) {
@@ -118,4 +120,23 @@ func FuzzOwners(f *testing.F) {
 			t.Fatalf("owner %q breaks the id: %+v, %v", owner, got, ok)
 		}
 	})
+}
+
+// An id with a mark is one to every version: its nonce is longer.
+func TestMark(t *testing.T) {
+	for memory, want := range map[time.Duration]string{0: "", time.Minute: "m60000", 90 * time.Minute: "m5400000"} {
+		if got := Mark(memory); got != want {
+			t.Errorf("%v: got %q, want %q", memory, got, want)
+		}
+		for _, suffix := range []string{Suffix(time.Second, "o"), SharedSuffix(time.Second, Permits, 2, "o")} {
+			id := NewID("client.", func() uint64 { return 7 }, Mark(memory)+suffix)
+			if got, ok := ParseID(id); !ok || got.Client != "client" || got.TTL != time.Second || got.Owner != "o" {
+				t.Errorf("%s: got %+v, %v", id, got, ok)
+			}
+			nonce := strings.Split(id, ".")[1]
+			if marked := len(nonce) > protocol.Nonce; marked != (memory > 0) {
+				t.Errorf("%s: the nonce has %d letters; a script takes more than %d for a mark", id, len(nonce), protocol.Nonce)
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import "time"
 type Terms struct {
 	TTL     time.Duration // how long the lock key lives after each grant and renewal
 	NoRenew bool          // only Extend prolongs a turn, see Mutex.NoRenew
+	Memory  time.Duration // how long Redis remembers its tokens; 0: as long as by default
 }
 
 // Limits are those of one turn, see the fields of Mutex. 0: there is none.

@@ -75,12 +75,13 @@ type Settings struct {
 	Linger        time.Duration
 	WaitReplicas  int
 	RepairOrphans time.Duration
-	Events        bool         // Options.OnEvent is set
-	ShowsDetails  bool         // Options.Details is set
-	Queue         bool         // the server keeps a queue and pushes; else waiters poll
-	Sharded       bool         // a Cluster: each name has a subscription of its own
-	SendsOnce     func() bool  // reports whether the store never repeats a call; known once the store is open
-	Wall          func() int64 // microseconds of the wall clock
+	TokenMemory   time.Duration // how long Redis remembers tokens; 0: as long as by default
+	Events        bool          // Options.OnEvent is set
+	ShowsDetails  bool          // Options.Details is set
+	Queue         bool          // the server keeps a queue and pushes; else waiters poll
+	Sharded       bool          // a Cluster: each name has a subscription of its own
+	SendsOnce     func() bool   // reports whether the store never repeats a call; known once the store is open
+	Wall          func() int64  // microseconds of the wall clock
 }
 
 // Patience returns how long calls retry while Redis does not answer: one ttl, 1 s to 15 s.
@@ -104,7 +105,7 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		Host:        h,
 		Random:      random,
 		ClientID:    keyspace.NewClientID(random),
-		defaultKind: &Kind{Owner: s.Owner, Terms: lifetime.Terms{TTL: s.TTL}, idSuffix: keyspace.Suffix(s.TTL, s.Owner), lingers: s.Linger > 0},
+		defaultKind: DedicatedKind(s.Owner, lifetime.Terms{TTL: s.TTL, Memory: s.TokenMemory}),
 		Schedule:    clock.NewSchedule(),
 		names:       make(map[string]*Name),
 		tenures:     make(map[string]*Tenure),
@@ -121,7 +122,7 @@ func New(s Settings, h Host, random func() uint64) *Client {
 		renewedAllAt: -clock.Instant(time.Hour),
 		LastAnswer:   -clock.Instant(time.Hour),
 	}
-	c.idPrefix = c.ClientID + "."
+	c.idPrefix, c.defaultKind.lingers = c.ClientID+".", s.Linger > 0
 	switch {
 	case !s.Queue: // nothing is pushed: no name waits for a subscription, none is opened
 		c.sub = &Subscriber{client: c, wanted: true, Confirmed: true, confirmedAt: -clock.Instant(time.Hour)}

@@ -66,12 +66,12 @@ type electionTerm struct {
 
 // DedicatedKind returns the kind of a call with its own owner or terms.
 func DedicatedKind(owner string, terms lifetime.Terms) *Kind {
-	return &Kind{Owner: owner, Terms: terms, idSuffix: keyspace.Suffix(terms.TTL, owner)}
+	return &Kind{Owner: owner, Terms: terms, idSuffix: keyspace.Mark(terms.Memory) + keyspace.Suffix(terms.TTL, owner)}
 }
 
 // CandidateKind returns the kind of a candidate of an Election. Its value is the owner in its ids.
 func (s *Settings) CandidateKind(value string) *Kind {
-	k := DedicatedKind(value, lifetime.Terms{TTL: s.TTL})
+	k := DedicatedKind(value, lifetime.Terms{TTL: s.TTL, Memory: s.TokenMemory})
 	k.Term = &electionTerm{}
 	return k
 }
@@ -81,7 +81,7 @@ func SharedKind(owner string, terms lifetime.Terms, letter byte, weight, capacit
 	return &Kind{
 		Owner: owner, Terms: terms, Letter: letter, weight: weight, capacity: capacity,
 		scripts: sharedScripts, lockArgs: []string{wire.Itoa(capacity)}, oneTurn: true,
-		idSuffix: keyspace.SharedSuffix(terms.TTL, letter, weight, owner),
+		idSuffix: keyspace.Mark(terms.Memory) + keyspace.SharedSuffix(terms.TTL, letter, weight, owner),
 	}
 }
 
@@ -151,9 +151,11 @@ func (n *Name) otherCall(s *driver.Script, args []string) driver.Call {
 		call.Keys = []string{k.keys[3], n.Keys.Lock(), n.Keys.RevocationOf(args[0])}
 	case script.SharedRenew:
 		if t.renewKeys == nil {
-			t.renewKeys = slices.Concat(k.keys[:4], []string{n.Keys.RevocationOf(t.ID)})
+			t.renewKeys = slices.Concat(k.keys[:4], []string{n.Keys.RevocationOf(t.ID)}, k.keys[4:])
 		}
-		call.Keys = t.renewKeys
+		if call.Keys = t.renewKeys; len(args) == 1 { // the fence key and the size are left alone
+			call.Keys = t.renewKeys[:5]
+		}
 	}
 	return call
 }

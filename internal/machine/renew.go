@@ -79,7 +79,7 @@ func (r *Request) renewArgs(tokens int64) []string {
 		next = w.Limits
 	}
 	r.reserves, r.renewal.MinTTL = tokens > 0, max(t.RequiredTTL(next, r.Sent), r.renewal.Extend)
-	if r.fence = r.reserves || r.renewal.MinTTL > 0 || r.Sent >= t.fenceRenewedAt.Add(fenceEvery); r.fence {
+	if r.fence = r.reserves || r.renewal.MinTTL > 0 || t.Terms.Memory > 0 || r.Sent >= t.fenceRenewedAt.Add(fenceEvery); r.fence {
 		args = append(args, wire.Itoa(tokens))
 	}
 	if r.renewal.MinTTL > 0 {
@@ -96,7 +96,8 @@ func (n *Name) renewSoon(t *Tenure, now clock.Instant) {
 }
 
 // fenceEvery is how often a renewal prolongs the fence key too, which lives that much longer
-// than it must.
+// than it must. If it lives for less than by default, each renewal prolongs it: it may live no longer
+// than the ttl.
 const fenceEvery = time.Hour
 
 func (r *Request) renewAnswered(a wire.Answer, err error, now clock.Instant) {

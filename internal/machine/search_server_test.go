@@ -13,7 +13,8 @@ import (
 )
 
 // modelServer is a small model of one master: what internal/script/mutex/*.lua does to one name.
-// Its tokens are counted and not read from a clock; that is sound while the fence key is kept.
+// Its tokens are counted and not read from a clock; that is sound while the fence key is kept, which
+// lives for longer than a lock key, whatever Options.TokenMemory says. The simulation has its life.
 type modelServer struct {
 	lock      string // the value of the lock key; empty: there is none
 	expires   clock.Instant

@@ -34,8 +34,12 @@ type Book struct {
 	TTL      time.Duration // of the record
 }
 
-// TTLFor returns how long Redis remembers a run of this interval or period.
-func TTLFor(interval time.Duration) time.Duration { return max(2*interval, protocol.RecordTTL) }
+// TTLFor returns how long Redis remembers a run of Once of this interval.
+func TTLFor(interval time.Duration) time.Duration { return max(2*interval, protocol.OnceTTL) }
+
+// ScheduleTTL returns how long Redis remembers a run of a schedule of this period, and so its
+// phase.
+func ScheduleTTL(period time.Duration) time.Duration { return max(2*period, protocol.RecordTTL) }
 
 func (b *Book) run(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	end := b.Caller.Clock.Now().Add(b.Patience)

@@ -18,6 +18,9 @@ const (
 	// RecordTTL is how long Redis keeps what must outlive a day without a lease.
 	RecordTTL = 25 * time.Hour
 
+	// OnceTTL is how long Redis keeps the record of Once at least. A late request is long over then.
+	OnceTTL = 10 * time.Minute
+
 	// MaxQuorumTTL is the longest TTL on a quorum. A restarted node does not vote for this long.
 	MaxQuorumTTL = time.Minute
 
@@ -47,4 +50,5 @@ const (
 	MaxToken             = 1 << 53 // the first number that a float64 can't tell from its neighbour
 	MaxText              = 1023    // bytes of a stored text; a longer one is foreign
 	MaxSize              = 1 << 30 // of a semaphore
+	Nonce                = 11      // letters in the nonce of an id; a longer one says for how long tokens are remembered
 )

@@ -27,7 +27,9 @@ var numbers = map[string]int64{
 	"longest_us":     LongestDuration.Microseconds(),
 	"day_ms":         (24 * time.Hour).Milliseconds(),
 	"record_ttl_ms":  protocol.RecordTTL.Milliseconds(),
-	"fence_ttl_ms":   (protocol.RecordTTL + time.Second).Milliseconds(), // tokens may be a second ahead of the clock
+	"ahead_ms":       time.Second.Milliseconds(), // tokens may be that far ahead of the clock
+	"fence_ttl_ms":   (protocol.RecordTTL + time.Second).Milliseconds(),
+	"nonce":          protocol.Nonce,
 	"size_ttl_ms":    (30 * 24 * time.Hour).Milliseconds(),
 	"missed_ttl_ms":  (30 * time.Second).Milliseconds(), // in which the holders key still names the clients that let a grant expire
 

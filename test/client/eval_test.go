@@ -134,6 +134,25 @@ func TestEvalRefused(t *testing.T) {
 	clienttest.Eventually(t, "the lease is over", func() bool { return lease.Err() != nil })
 }
 
+// With a short TokenMemory each Eval prolongs the key of its token. Full memory refuses only the
+// first of a lease.
+func TestEvalFullMemory(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	lease := clienttest.Take(t, clienttest.Open(t, server.URL(), holdfast.Options{TokenMemory: time.Minute}), "n")
+	read := func() error {
+		_, err := lease.Eval(t.Context(), "return redis.call('GET', KEYS[1])", []string{"x"}, nil)
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1mb")
+	if err := read(); err != nil {
+		t.Errorf("with full memory: got %v, want nil for a script that writes nothing", err)
+	}
+	server.MustDo(t, "CONFIG", "SET", "maxmemory", "0")
+}
+
 // The lock's own keys are not among those of a user's script.
 func TestEvalRefusesKeys(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})

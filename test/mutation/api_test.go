@@ -19,7 +19,7 @@ var _ = table([]mutation{
 	{what: "exported: a foreign lock key ends a part", pkg: "./server", name: "TestSharedLeaseUnderAForeignKey",
 		in: "internal/script/shared/exported.lua", edits: []string{"if no_hash or", "if"}},
 	{what: "exported: a part keeps the fence key", pkg: "./server", name: "TestSharedLeaseKeepsTheFence",
-		in: "internal/script/shared/exported.lua", edits: []string{"-- include part/reserve_tokens.lua\nend", "end"}},
+		in: "internal/script/shared/exported.lua", edits: []string{"-- include part/reserve_tokens.lua", "local fence_px = 1"}},
 	{what: "http: an exclusive lease is a writer's", pkg: "./server", name: "TestReaderWriterLease",
 		in: "server/internal/lease Leases.locks", edits: []string{"if v.Shared {", "if v.Exclusive || v.Shared {"}},
 	{what: "http: a lease takes as many permits as were asked for", pkg: "./server", name: "TestSemaphoreLease",

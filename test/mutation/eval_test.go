@@ -13,7 +13,7 @@ var _ = table([]mutation{
 	{what: "eval: the written key is prolonged", name: "TestEvalTokenIsKept",
 		in: "internal/script/part/eval_check.lua", edits: []string{"or redis.call('PTTL', written) < {{day_ms}}", ""}},
 	{what: "eval: the written key lives for a day", name: "TestEvalTokenIsKept",
-		in: "internal/script/part/eval_check.lua", edits: []string{"'%.0f', {{fence_ttl_ms}}", "'%.0f', 1000"}},
+		in: "internal/script/part/eval_check.lua", edits: []string{"or {{fence_ttl_ms}})", "or 1000)"}},
 	{what: "eval: a lost answer makes the lease ask at once", name: "TestEvalKeyGone",
 		in: ". Lease.evalRefused", edits: []string{"l.client.engine.RenewNow(u)", ""}},
 	{what: "eval: an ended lease sends nothing", name: "TestEvalFrozen",

@@ -49,7 +49,7 @@ var _ = table([]mutation{
 	{what: "multi_lock: Close waits for pending requests", name: "TestMultiCloseInFlight",
 		in: "internal/engine host.Send", edits: []string{"h.inflight += n - 1", ""}},
 	{what: "multi_lock: a late run does not shorten the fence key", name: "TestLateRunCutsNoFence",
-		in: "internal/script/multi/lock.lua", edits: []string{"if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock)))", "if false then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock)))"}},
+		in: "internal/script/multi/lock.lua", edits: []string{"if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock))))", "if false then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock))))"}},
 	{what: "multi_lock: full memory refuses all names", pkg: "./test/client", name: "TestMultiFullMemory",
 		in: "internal/script/multi/lock.lua", edits: []string{"local answers = {}", "local answers = {} redis.call('PEXPIRE', KEYS[3], '1')"}},
 })

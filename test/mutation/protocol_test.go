@@ -153,7 +153,7 @@ var _ = table([]mutation{
 	{what: "a pushed grant has a claim window", name: "TestClaimWindow",
 		in: "internal/script/part/hand_over.lua", edits: []string{"if chosen ~= mine and tonumber(px) > {{claim_window_ms}} then px = '{{claim_window_ms}}' end", ""}},
 	{what: "a repeated lock reserves a fresh token block", name: "TestFreshTokenBlockOnARepeat",
-		in: "internal/script/mutex/lock.lua", where: "local token_now, newest_token, pushed, base, room, size, top", edits: []string{"local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|') if holder then", "local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|') if holder then base = newest_token - size + 1 top = newest_token"}},
+		in: "internal/script/mutex/lock.lua", where: "local token_now, newest_token, pushed, base, room, size, top", edits: []string{"-- include part/token_memory.lua\nif holder then", "-- include part/token_memory.lua\nif holder then base = newest_token - size + 1 top = newest_token"}},
 	{what: "tokens stay within a second of the clock", name: "TestTokensStayNearTheClock",
 		in: "internal/script/part/read_fence.lua", edits: []string{"math.max(1, token_now + {{tokens_per_s}} - base + 1)", "4096"}},
 	{what: "a lazy store is opened once at a time", pkg: "./driver", name: "TestLazyOpenHangs",

@@ -13,7 +13,7 @@ var _ = table([]mutation{
 	{what: "size: a size key of another type is ignored", name: "TestSizeOfAFreeSemaphore",
 		in: "internal/script/mutex/inspect.lua", edits: []string{"and redis.pcall('GETRANGE', size_key, '0', '{{text_end}}')", "and redis.call('GETRANGE', size_key, '0', '{{text_end}}')"}},
 	{what: "size: the first use stores it", name: "TestSharedSizeIsKept",
-		in: "internal/script/part/shared_keep_size.lua", edits: []string{"redis.call('PEXPIRE', size_key, '{{size_ttl_ms}}') == 0", "redis.call('PEXPIRE', size_key, '{{size_ttl_ms}}') == 2"}},
+		in: "internal/script/part/shared_keep_size.lua", edits: []string{"redis.call('PEXPIRE', size_key, size_ttl) == 0", "redis.call('PEXPIRE', size_key, size_ttl) == 2"}},
 	{what: "size: the size of the holders comes first", name: "TestSharedSizeIsLost",
 		in: "internal/script/part/shared_choose_capacity.lua", edits: []string{"seen[2] or", ""}},
 	{what: "size: a size that is no number is ignored", name: "TestSharedSizeIsLost",

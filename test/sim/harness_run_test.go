@@ -80,6 +80,9 @@ func NewRun(seed uint64, plan *Plan) *Run {
 		if s.kind != Calm && r.IntN(4) == 0 {
 			options.Linger = time.Duration(r.IntN(500)+1) * time.Millisecond
 		}
+		if seed/uint64(Kinds)%3 == 1 && i%2 == 1 { // beside Clients with the default
+			options.TokenMemory = holdfast.MinTokenMemory
+		}
 		options.OnEvent = s.reported
 		s.ttls = append(s.ttls, ttl)
 		s.Process(fmt.Sprintf("p%d", i), options, rate)

@@ -41,14 +41,15 @@ local answers = {}
 for i = 1, n do
   local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], {{tokens_per_us}} * us
   local size, top = sizes[i], tops[i]
-  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+  -- include part/token_memory.lua
   if ours[i] then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
   else
     redis.call('SET', lock, id, 'PX', ttl)
   end
   -- include part/reserve_tokens.lua
-  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
+  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) end -- it outlives a min hold
   answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
 end
 return answers

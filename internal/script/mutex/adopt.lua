@@ -22,7 +22,8 @@ local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 if holder ~= mine and newest_token > tonumber(ARGV[3]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 
-local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
+local nonce, ttl = string.match(mine, '^[^.]+%.([^.]+)%.(%d+)|')
+-- include part/token_memory.lua
 local remaining = tonumber(ttl)
 if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end -- a min hold is not cut short
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
@@ -31,5 +32,5 @@ if holder ~= mine then
   redis.call('SET', revocation, 'adopted ' .. ARGV[2] .. '|', 'PX', '{{adopted_ttl_ms}}')
 end
 -- include part/reserve_tokens.lua
-if holder == mine then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
+if holder == mine then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) end -- it outlives a min hold
 return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

@@ -22,15 +22,18 @@ local mine, gone, tolerant, pushed = fresh, id, true, nil
 
 -- include part/last_arrival.lua
 local score = string.format('%.0f', math.max(us, last_arrival + 1))
+local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+-- include part/token_memory.lua
+local fence_ttl = left + (memory and memory + {{ahead_ms}} or {{fence_ttl_ms}}) -- the name is in use while it cools down
 local known, last = redis.call('PTTL', fence), string.match(redis.call('GETRANGE', fence, '0', '{{text_end}}'), '^(%d+) ')
 
 redis.call('PEXPIRE', lock, left) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', lock, value, 'PX', left)
-if known < left + {{fence_ttl_ms}} then
-  redis.call('PEXPIRE', fence, string.format('%.0f', left + {{fence_ttl_ms}})) -- the name is in use while it cools down
+if known < fence_ttl then
+  redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl))
 end
 if last then -- the client claimed what was pushed to it, see part/read_fence.lua
-  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, left + {{fence_ttl_ms}})))
+  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, fence_ttl)))
 end
 if fresh ~= '' then
   redis.call('ZADD', queue, 'NX', score, fresh)

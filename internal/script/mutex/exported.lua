@@ -19,7 +19,9 @@ local token_now, newest_token, pushed, base, room, size, top
 if newest_token > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 local waiting = redis.call('ZCARD', queue)
 if ARGV[3] then
-  redis.call('PEXPIRE', lock, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+  -- include part/token_memory.lua
+  redis.call('PEXPIRE', lock, ttl)
   size, top = 0, newest_token
   -- include part/reserve_tokens.lua
 end

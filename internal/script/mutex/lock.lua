@@ -26,14 +26,15 @@ if not holder or holder == id then
 end
 
 if holder == id or (not holder and waiting == 0) then
-  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+  -- include part/token_memory.lua
   if holder then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
   else
     redis.call('SET', lock, id, 'PX', ttl)
   end
   -- include part/reserve_tokens.lua
-  if holder then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
+  if holder then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) end -- it outlives a min hold
   return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]
 end
 

@@ -2,7 +2,7 @@
 -- For a name where that is not so it does nothing and answers again: that name needs a
 -- script of its own.
 -- KEYS lock and fence of each name, then queue of each
--- ARGV for each name: id, and the ttl in ms to lock it, or '' to unlock it
+-- ARGV for each name: id, and the ttl in ms to lock it, or '' to unlock it; the ids are of one Client
 -- answers for each name: granted (one line, as lock does), released, or again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
@@ -31,8 +31,10 @@ for i = 1, n do
       if base ~= of then
         local size = math.min({{token_block}}, math.max(1, token_now + {{tokens_per_s}} - base + 1)) -- as in part/read_fence.lua
         local top = base + size - 1
+        local nonce = string.match(id, '^[^.]+%.([^.]+)')
+        -- include part/token_memory.lua
         -- include part/fence_ttl.lua
-        of, last, px = base, string.format('%.0f', top), fence_ttl
+        of, last, px = not memory and base, string.format('%.0f', top), fence_px
         granted = 'granted ' .. last .. ' ' .. size .. ' 0 ' .. t[1] .. ' ' .. t[2]
       end
       redis.call('SET', fence, last, 'PX', px)

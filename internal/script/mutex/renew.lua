@@ -15,7 +15,7 @@ if holder ~= id or redis.call('EXISTS', queue, revocation) > 0 then -- most ofte
   if holder ~= id then return {'lost', holder or '', 0} end
   waiting = redis.call('ZCARD', queue)
 end
-local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
 if ending == 'revoked' then
   redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- the last time: for work that is stopping
   return {'revoked', reason}
@@ -28,6 +28,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
+-- include part/token_memory.lua
 
 local min_ttl = ARGV[3]
 if min_ttl then -- never less than it has
@@ -37,5 +38,5 @@ redis.call('PEXPIRE', lock, ttl)
 size, top = math.min(tonumber(ARGV[2]), room), newest_token
 if size > 0 then top = base + size - 1 end
 -- include part/reserve_tokens.lua
-if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + min_ttl)) end
+if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + min_ttl))) end
 return 'renewed ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

@@ -17,7 +17,8 @@ local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/notify.lua
 
-local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
+local nonce, ttl = string.match(mine, '^[^.]+%.([^.]+)%.(%d+)|')
+-- include part/token_memory.lua
 local remaining = tonumber(ttl)
 if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end -- a min hold is not cut short
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
@@ -27,7 +28,7 @@ if holder ~= mine then
 end
 -- include part/reserve_tokens.lua
 if holder == mine then
-  redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) -- it outlives a min hold
+  redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) -- it outlives a min hold
 else
   -- include part/notify_front.lua
   notify_front({{front_size}}, tonumber(ttl)) -- the new ttl may be shorter than the one they know

@@ -33,7 +33,8 @@ local function remember(token)
 end
 
 if holder or waiting == 0 then
-  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+  -- include part/token_memory.lua
   redis.call('SET', lock, id, 'PX', ttl)
   -- include part/reserve_tokens.lua
   remember(base)

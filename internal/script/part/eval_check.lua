@@ -17,10 +17,19 @@ do
   if tonumber(stored) > tonumber(token) then
     return redis.error_reply('HOLDFAST stale: ' .. stored)
   end
-  if stored ~= token or redis.call('PTTL', written) < {{day_ms}} then
+  local nonce, ttl = string.match(holder, '^[^.]+%.([^.]+)%.(%d+)|')
+  -- include part/token_memory.lua
+  -- With a shorter memory each Eval prolongs the key, by what full memory never refuses.
+  if memory or stored ~= token or redis.call('PTTL', written) < {{day_ms}} then
     local t = redis.call('TIME')
     local token_now = {{tokens_per_us}} * (t[1] * 1000000 + t[2])
-    redis.call('SET', written, token, 'PX', string.format('%.0f', {{fence_ttl_ms}} + math.max(0, math.ceil((token - token_now) / {{tokens_per_ms}}))))
+    local px = (memory and memory + {{ahead_ms}} or {{fence_ttl_ms}}) + math.max(0, math.ceil((token - token_now) / {{tokens_per_ms}}))
+    if memory then px = math.max(px, redis.call('PTTL', written)) end
+    if memory and stored == token then
+      redis.call('PEXPIRE', written, string.format('%.0f', px))
+    else
+      redis.call('SET', written, token, 'PX', string.format('%.0f', px))
+    end
   end
   for i = 1, 2 do
     table.remove(KEYS, 1)

@@ -10,16 +10,17 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
-    local client
-    client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
+    local client, nonce, ttl = string.match(chosen, '^([^.]+)%.([^.]+)%.(%d+)|')
+    px = ttl
+    -- include part/token_memory.lua
     if chosen ~= mine and tonumber(px) > {{claim_window_ms}} then px = '{{claim_window_ms}}' end
     redis.call('SET', lock, chosen, 'PX', px)
     -- include part/fence_ttl.lua
     token = string.format('%.0f', top)
     if chosen ~= mine and left > 0 then -- so that the client is known that lets it expire; see part/read_fence.lua
-      redis.call('SET', fence, token .. ' ' .. client, 'PX', fence_ttl)
+      redis.call('SET', fence, token .. ' ' .. client, 'PX', fence_px)
     else
-      redis.call('SET', fence, token, 'PX', fence_ttl)
+      redis.call('SET', fence, token, 'PX', fence_px)
     end
     if left > math.max(0, {{front_size}} - gone) then
       -- include part/notify_front.lua

@@ -8,9 +8,11 @@
 -- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
-  local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy
+  local ttls, ended, memory = {}, redis.call('ZCARD', holders) - light - heavy, 0
   for i, id in ipairs(plan.grants) do
     ttls[i] = ttl_of(id)
+    local one = memory and memory_of(id)
+    memory = one and math.max(memory, one) -- the longest; false: one has the default
     if id ~= mine and ttls[i] > {{claim_window_ms}} then ttls[i] = {{claim_window_ms}} end
     local expires = us + 1000 * ttls[i]
     if expires > latest then latest = expires end

@@ -4,6 +4,11 @@ local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
+local function memory_of(id)
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+  -- include part/token_memory.lua
+  return memory
+end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of

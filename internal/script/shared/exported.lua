@@ -1,5 +1,5 @@
 -- shared_exported: reports whether an exported id still holds its part, and may prolong its time.
--- KEYS lock fence queue holders, revocation key of id
+-- KEYS lock fence queue holders, revocation key of id, of a semaphore also its size key
 -- ARGV id; then, to prolong it: renew
 -- answers stands (remaining ms, waiters, time), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
@@ -23,11 +23,14 @@ local waiting = redis.call('ZCARD', queue)
 if ARGV[2] then
   local token_now, newest_token, pushed, base, room, size, top
   -- include part/read_fence.lua
-  left = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+  -- include part/token_memory.lua
+  left = tonumber(ttl)
   redis.call('PEXPIRE', lock, math.max(left, redis.call('PTTL', lock))) -- first: full memory never refuses this, nor then what follows
   redis.call('PEXPIRE', holders, math.max(left, redis.call('PTTL', holders)))
   redis.call('ZADD', holders, string.format('%.0f', us + 1000 * left + above), id)
   size, top = 0, newest_token
   -- include part/reserve_tokens.lua
+  -- include part/shared_prolong_size.lua
 end
 return {'stands', left, waiting, us}

@@ -25,7 +25,7 @@ local function granted(token) return string.format('%sgranted %s 1 0 %s %s', dif
 
 -- include part/shared_expiries.lua
 if expiry_of(expires) > us and not foreign then -- ours already
-  local ttl, size, top = ttl_of(id), 1, base
+  local ttl, size, top, memory = ttl_of(id), 1, base, memory_of(id)
   if not seen[1] then redis.call('HSET', lock, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
   local _, _, latest = expiries('')
   local px = math.max(ttl, redis.call('PTTL', lock), math.ceil((latest - us) / 1000)) -- the lock key may be new

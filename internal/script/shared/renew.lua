@@ -1,7 +1,7 @@
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the holder has reduced its weight, it stores that, and makes those
 -- waiters holders that fit then. It never makes a weight larger.
--- KEYS lock fence queue holders, revocation key of id
+-- KEYS lock fence queue holders, revocation key of id, of a semaphore also its size key
 -- ARGV id; then, unless the fence key may be left alone: token block or 0; then, if the weight is
 --   reduced: shard suffix, weight
 -- answers renewed (one line, as renew does), lost (holder, time), revoked (reason), stolen (reason)
@@ -28,7 +28,8 @@ if no_hash or not expires or expires <= us then
   end
   return {'lost', no_hash and redis.call('GETRANGE', lock, '0', '{{text_end}}') or '', us}
 end
-local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
+local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+ttl = tonumber(ttl)
 local token_now, newest_token, pushed, base, room, size, top
 if ARGV[2] then
   -- include part/read_fence.lua
@@ -51,5 +52,7 @@ if ending == 'revoked' then return {'revoked', reason} end -- prolonged once mor
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
 size, top = math.min(tonumber(ARGV[2]), room), newest_token
 if size > 0 then top = base + size - 1 end
+-- include part/token_memory.lua
 -- include part/reserve_tokens.lua
+-- include part/shared_prolong_size.lua
 return string.format('renewed %s %d 0 %s %s', last, size, t[1], t[2])

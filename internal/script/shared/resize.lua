@@ -5,7 +5,7 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, holders, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
+local capacity, size_text, suffix, kind = tonumber(ARGV[1]), ARGV[1], ARGV[2], 'semaphore'
 
 -- include part/shared_ids.lua
 -- include part/shared_read_state.lua

@@ -1,4 +1,4 @@
--- multi_lock, SHA 0315829fbc023f520b2cd38894224cc8c3e15b50, of the text behind the empty line
+-- multi_lock, SHA 9384867753636c8b7480415bd7edde661223b1fc, of the text behind the empty line
 
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
@@ -75,7 +75,12 @@ local answers = {}
 for i = 1, n do
   local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
   local size, top = sizes[i], tops[i]
-  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
   if ours[i] then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
   else
@@ -83,20 +88,30 @@ for i = 1, n do
   end
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
-  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
+  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) end -- it outlives a min hold
   answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
 end
 return answers

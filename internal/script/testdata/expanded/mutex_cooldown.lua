@@ -1,4 +1,4 @@
--- cooldown, SHA f62fd1eef0ecaf495577862ec3d7b896f724bd82, of the text behind the empty line
+-- cooldown, SHA 22e605f685aa97743c72fdba2c66e8edc973607b, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -180,15 +180,22 @@ if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of 
 last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
 local score = string.format('%.0f', math.max(us, last_arrival + 1))
+local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+local fence_ttl = left + (memory and memory + 1000 or 90001000) -- the name is in use while it cools down
 local known, last = redis.call('PTTL', fence), string.match(redis.call('GETRANGE', fence, '0', '1023'), '^(%d+) ')
 
 redis.call('PEXPIRE', lock, left) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', lock, value, 'PX', left)
-if known < left + 90001000 then
-  redis.call('PEXPIRE', fence, string.format('%.0f', left + 90001000)) -- the name is in use while it cools down
+if known < fence_ttl then
+  redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl))
 end
 if last then -- the client claimed what was pushed to it, see part/read_fence.lua
-  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, left + 90001000)))
+  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, fence_ttl)))
 end
 if fresh ~= '' then
   redis.call('ZADD', queue, 'NX', score, fresh)

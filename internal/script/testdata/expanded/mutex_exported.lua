@@ -1,4 +1,4 @@
--- exported, SHA 95ba6365e3c8250f70243e404435a5ecd0835b2f, of the text behind the empty line
+-- exported, SHA d43a65479f7fe4dc49a3bddec5de1f84f090f7dc, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -66,22 +66,38 @@ top = base + size - 1
 if newest_token > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 local waiting = redis.call('ZCARD', queue)
 if ARGV[3] then
-  redis.call('PEXPIRE', lock, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+  redis.call('PEXPIRE', lock, ttl)
   size, top = 0, newest_token
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
 end
 return {'stands', redis.call('PTTL', lock), waiting, us}

@@ -1,4 +1,4 @@
--- renew, SHA 602ec1a55935dbd90cbae1afb0ff527e4f9faff3, of the text behind the empty line
+-- renew, SHA 834df3fb15588dacbe7c1a1f5b389f7ced619355, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -37,7 +37,7 @@ end
   if holder ~= id then return {'lost', holder or '', 0} end
   waiting = redis.call('ZCARD', queue)
 end
-local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)|')
 if ending == 'revoked' then
   redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- the last time: for work that is stopping
   return {'revoked', reason}
@@ -75,6 +75,11 @@ base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 size = math.min(64, room)
 top = base + size - 1
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
 
 local min_ttl = ARGV[3]
 if min_ttl then -- never less than it has
@@ -85,18 +90,28 @@ size, top = math.min(tonumber(ARGV[2]), room), newest_token
 if size > 0 then top = base + size - 1 end
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
-if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + min_ttl)) end
+if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + min_ttl))) end
 return 'renewed ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

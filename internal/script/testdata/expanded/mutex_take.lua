@@ -1,4 +1,4 @@
--- take, SHA 46efe1867b054bba3e80862a81c382cbf4a37969, of the text behind the empty line
+-- take, SHA 38ffaace30df4fb794e0b8df4c20e80a579aac2b, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -112,7 +112,12 @@ local function publish(id, message)
   return 0
 end
 
-local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
+local nonce, ttl = string.match(mine, '^[^.]+%.([^.]+)%.(%d+)|')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
 local remaining = tonumber(ttl)
 if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end -- a min hold is not cut short
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
@@ -122,21 +127,31 @@ if holder ~= mine then
 end
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
 if holder == mine then
-  redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) -- it outlives a min hold
+  redis.call('PEXPIRE', fence, string.format('%.0f', math.max(known, fence_ttl + redis.call('PTTL', lock)))) -- it outlives a min hold
 else
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua

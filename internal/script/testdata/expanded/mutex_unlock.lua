@@ -1,4 +1,4 @@
--- unlock, SHA 60d77b802f1e855c158eaea66adcd872aee97d16, of the text behind the empty line
+-- unlock, SHA 45a708cba5a3e4e5d00585242bd64de404610861, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -233,20 +233,35 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
-    local client
-    client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
+    local client, nonce, ttl = string.match(chosen, '^([^.]+)%.([^.]+)%.(%d+)|')
+    px = ttl
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
     if chosen ~= mine and tonumber(px) > 2000 then px = '2000' end
     redis.call('SET', lock, chosen, 'PX', px)
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
     token = string.format('%.0f', top)
     if chosen ~= mine and left > 0 then -- so that the client is known that lets it expire; see part/read_fence.lua
-      redis.call('SET', fence, token .. ' ' .. client, 'PX', fence_ttl)
+      redis.call('SET', fence, token .. ' ' .. client, 'PX', fence_px)
     else
-      redis.call('SET', fence, token, 'PX', fence_ttl)
+      redis.call('SET', fence, token, 'PX', fence_px)
     end
     if left > math.max(0, 16 - gone) then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.

@@ -1,7 +1,7 @@
--- shared_exported, SHA 1cf9da2bada35e2d9cf7d494d533595ee23ad77e, of the text behind the empty line
+-- shared_exported, SHA 450a930ddcac1cdfa2e38991919a736ef7278fdd, of the text behind the empty line
 
 -- shared_exported: reports whether an exported id still holds its part, and may prolong its time.
--- KEYS lock fence queue holders, revocation key of id
+-- KEYS lock fence queue holders, revocation key of id, of a semaphore also its size key
 -- ARGV id; then, to prolong it: renew
 -- answers stands (remaining ms, waiters, time), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
@@ -50,25 +50,45 @@ base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 size = math.min(64, room)
 top = base + size - 1
-  left = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+  left = tonumber(ttl)
   redis.call('PEXPIRE', lock, math.max(left, redis.call('PTTL', lock))) -- first: full memory never refuses this, nor then what follows
   redis.call('PEXPIRE', holders, math.max(left, redis.call('PTTL', holders)))
   redis.call('ZADD', holders, string.format('%.0f', us + 1000 * left + above), id)
   size, top = 0, newest_token
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
+-- shared_prolong_size: makes a size that shared_resize has not set live as long as the token, because the
+-- holder's renewals prolong that. Straight code.
+-- needs: fence_px; the size key is KEYS[6], or there is none
+if KEYS[6] and redis.call('GETRANGE', KEYS[6], '0', '0') == '0' then redis.call('PEXPIRE', KEYS[6], fence_px) end
 end
 return {'stands', left, waiting, us}

@@ -1,4 +1,4 @@
--- shared_inspect, SHA fc34e6f0acf7ae1b9992fe732abdc62e44d9c456, of the text behind the empty line
+-- shared_inspect, SHA 14b404f5ccd74737fe12232f0818dec7297f0939, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -15,6 +15,15 @@ local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
+local function memory_of(id)
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+  return memory
+end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of

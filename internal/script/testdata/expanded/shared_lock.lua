@@ -1,4 +1,4 @@
--- shared_lock, SHA 110b1ebf400d4ae2f6b6445ee47cb572985ece4f, of the text behind the empty line
+-- shared_lock, SHA 3540f35bbe24e0580811ef742941c4d5978dcd94, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -19,6 +19,15 @@ local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
+local function memory_of(id)
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+  return memory
+end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
@@ -107,8 +116,10 @@ if other then return {'other kind', other, seen[2] or 0} end
 -- shared_choose_capacity: finds which capacity counts: the lock key's while anybody holds, else the stored size of
 -- a semaphore, else the request's. Writes nothing. Straight code.
 -- needs: seen of shared_read_state.lua, size_key (or nil), capacity, which it sets
--- gives: differs, what stands before an answer if another size than the request's counts
-local stored, differs = tonumber(seen[2] or size_key and redis.call('GETRANGE', size_key, '0', '1023') or ''), ''
+-- gives: differs, what stands before an answer if another size than the request's counts; size_text, what the
+--   size key holds; nil: it was not read
+local size_text = not seen[2] and size_key and redis.call('GETRANGE', size_key, '0', '1023') or nil
+local stored, differs = tonumber(seen[2] or size_text or ''), ''
 if stored and stored >= 1 and stored <= 1073741824 and stored ~= capacity then
   capacity = stored
   differs = string.format('sized %.0f ', capacity)
@@ -142,7 +153,7 @@ local function expiries(leaving)
   return first, soonest, latest
 end
 if expiry_of(expires) > us and not foreign then -- ours already
-  local ttl, size, top = ttl_of(id), 1, base
+  local ttl, size, top, memory = ttl_of(id), 1, base, memory_of(id)
   if not seen[1] then redis.call('HSET', lock, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
   local _, _, latest = expiries('')
   local px = math.max(ttl, redis.call('PTTL', lock), math.ceil((latest - us) / 1000)) -- the lock key may be new
@@ -152,18 +163,28 @@ if expiry_of(expires) > us and not foreign then -- ours already
   redis.call('PEXPIRE', holders, math.max(px, redis.call('PTTL', holders)))
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
   return granted(last)
 end
@@ -331,9 +352,11 @@ end
 -- many ms that is, and when the head last asked, or became head.
 local function hand_over(plan, mine, leaving, capacity)
   local first, soonest, latest = expiries(leaving)
-  local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy
+  local ttls, ended, memory = {}, redis.call('ZCARD', holders) - light - heavy, 0
   for i, id in ipairs(plan.grants) do
     ttls[i] = ttl_of(id)
+    local one = memory and memory_of(id)
+    memory = one and math.max(memory, one) -- the longest; false: one has the default
     if id ~= mine and ttls[i] > 2000 then ttls[i] = 2000 end
     local expires = us + 1000 * ttls[i]
     if expires > latest then latest = expires end
@@ -378,18 +401,28 @@ end
       local size, top = #plan.grants, base + #plan.grants - 1
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+-- needs: fence, token_now, size, top, memory   gives: last, which is top as text, and what fence_ttl.lua gives
 local last = '0'
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
--- ahead of the clock. Straight code.
--- needs: token_now, top   gives: fence_ttl, in ms as text
-local fence_ttl = '90001000'
-if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+-- ahead of the clock. A Client that remembers tokens for less than a day never shortens what another
+-- has set. Straight code.
+-- needs: fence, token_now, top, memory of token_memory.lua   gives: fence_ttl, in ms as text; known,
+--   how long the key lives already, 0 if it does not matter; fence_px, the longer of both, as text
+local fence_ttl, known = '90001000', 0
+local fence_px = fence_ttl
+if memory then
+  known = redis.call('PTTL', fence)
+  fence_ttl = string.format('%.0f', memory + math.max(1000, math.ceil((top - token_now) / 2000)))
+  fence_px = string.format('%.0f', math.max(known, fence_ttl))
+elseif top > token_now + 2000000 then
+  fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000))
+  fence_px = fence_ttl
+end
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', fence, last, 'PX', fence_ttl)
+  redis.call('SET', fence, last, 'PX', fence_px)
 else
-  redis.call('PEXPIRE', fence, fence_ttl)
+  redis.call('PEXPIRE', fence, fence_px)
 end
     end
   end
@@ -405,11 +438,19 @@ end
   local waiting = plan.more and not plan.first and redis.call('ZCARD', queue) or 0
   local gone = #out > 0 and redis.call('ZREM', queue, unpack(out)) or 0
 
--- shared_keep_size: keeps the size of a semaphore for 30 days from each use, so that it outlives the holders.
+-- shared_keep_size: keeps the size of a semaphore, so that it outlives the holders: for 30 days from each use
+-- if shared_resize has set it; else as long as the token. Such a size begins with 0.
 -- Straight code, behind a write that full memory does refuse, if the lock key is new.
--- needs: size_key (or nil), capacity
-if size_key and redis.call('PEXPIRE', size_key, '2592000000') == 0 then
-  redis.call('SET', size_key, string.format('%.0f', capacity), 'PX', '2592000000')
+-- needs: size_key (or nil), capacity, size_text (what the key holds; nil: it was not read), mine, memory_of
+if size_key then
+  local text, size_ttl = size_text or redis.call('GETRANGE', size_key, '0', '1023'), '2592000000'
+  if string.find(text, '^0') or text == '' then
+    local memory = mine ~= '' and memory_of(mine)
+    size_ttl = memory and string.format('%.0f', math.max(redis.call('PTTL', size_key), memory + 1000)) or '90001000'
+  end
+  if redis.call('PEXPIRE', size_key, size_ttl) == 0 then
+    redis.call('SET', size_key, string.format('0%.0f', capacity), 'PX', size_ttl)
+  end
 end
   local token
   local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0

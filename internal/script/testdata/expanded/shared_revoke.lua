@@ -1,4 +1,4 @@
--- shared_revoke, SHA da37d54312e7bec2720b3bb3caef1a2b7d45131f, of the text behind the empty line
+-- shared_revoke, SHA fed4bc7984fdc8dc0269d1d08397e80d29edb7db, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -15,6 +15,15 @@ local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '^[^.|]+%.[^.|]+%.%d+%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '^[^.|]+%.[^.|]+%.%d+%.%a(%d+)|') or '') end
 local function client_of(id) return string.match(id, '^[^.]*') end
+local function memory_of(id)
+  local nonce, ttl = string.match(id, '^[^.]+%.([^.]+)%.(%d+)%.')
+-- token_memory: finds how long the Client of an id wants its tokens remembered. An id says so only if
+-- that is shorter than by default: then its nonce is longer. Straight code.
+-- needs: nonce and ttl of the id   gives: memory, in ms and never shorter than the ttl; false: the default
+local memory = nonce and #nonce > 11 and tonumber(string.match(nonce, '^...........m(%d+)$') or '')
+if memory then memory = math.max(memory, ttl) end
+  return memory
+end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
