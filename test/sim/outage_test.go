@@ -91,6 +91,7 @@ func TestOutageOfAQuorum(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			time.Sleep(10 * time.Second)   // a renewal takes the node that the lock did not need
 			connections[0][0].Disconnect() // a minority
 			busyEnds(t, wait, "b", lock)
 			connections[0][0].Reconnect()
