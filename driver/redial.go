@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -24,8 +23,8 @@ const redialEvery = time.Second
 // Where the client library asks Sentinel or a Cluster for the master, leave the fields nil: then
 // Redial only sends. Set the fields before the first call. A Redial must not be copied.
 type Redial struct {
-	// Leave makes sure that the next call is sent on a new connection, for example by closing all
-	// others. It returns when that is done. It must return within 2 s. Calls of Leave do not overlap.
+	// Leave makes sure that the next call is sent on a new connection, for example by closing the
+	// idle ones. It returns when that is done. It must return within 2 s. Calls of Leave do not overlap.
 	Leave func()
 	// Channels has the subscriptions of the driver. Redial ends them when another server answers,
 	// and the Client subscribes again. Nil if the driver has another way.
@@ -110,7 +109,6 @@ func (r *Redial) run(ctx context.Context, pending func() []Call, send func() err
 			return err
 		case WrongServer(err):
 			r.note(pending(), round, err)
-		case r.cut(ctx, round, err): // once: the next round is another
 		default:
 			return err
 		}
@@ -193,17 +191,6 @@ func (r *Redial) note(calls []Call, round int, err error) {
 	if round == r.rounds || len(r.refused) > 0 {
 		r.refuse(calls, err)
 	}
-}
-
-// cut reports whether Leave has closed the connection under a call. The server that was left is a
-// replica, so the call has written nothing.
-func (r *Redial) cut(ctx context.Context, round int, err error) bool {
-	if _, answered := errors.AsType[ServerError](err); err == nil || answered || ctx.Err() != nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.rounds != round
 }
 
 func (r *Redial) refuse(calls []Call, err error) {

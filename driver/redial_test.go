@@ -305,28 +305,6 @@ func TestRedialWaitsForLeave(t *testing.T) {
 	})
 }
 
-// A call whose connection Leave has closed is sent again, once: the replica has written nothing. A
-// call that began later may be on a connection to the new server.
-func TestRedialSendsAgainWhatItCut(t *testing.T) {
-	m := newMoving()
-	errCut := errors.New("EOF")
-	run := func(meanwhile func()) (sent int, err error) {
-		err = m.redial.Run(t.Context(), []driver.Call{reads}, func() error {
-			if sent++; sent == 1 {
-				meanwhile()
-			}
-			return errCut
-		})
-		return sent, err
-	}
-	if sent, err := run(func() { _ = m.eval(t.Context(), writes) }); sent != 2 || !errors.Is(err, errCut) {
-		t.Errorf("cut by Leave: sent %d times, got %v, want 2 and the error", sent, err)
-	}
-	if sent, err := run(func() {}); sent != 1 || !errors.Is(err, errCut) {
-		t.Errorf("cut by another: sent %d times, got %v, want 1 and the error", sent, err)
-	}
-}
-
 // confirming is a connection that confirms each request.
 type confirming struct{ receiver *driver.Receiver }
 
@@ -354,6 +332,7 @@ func TestWrongServer(t *testing.T) {
 		driver.ServerError("ERR Error running script (call to f_0): @user_script:1: -MISCONF Redis is configured to save"):     false,
 		driver.ServerError("LOADING Redis is loading the dataset in memory"):                                                   false,
 		driver.ServerError("NOPERM User app has no permissions to run the 'readonly' command"):                                 false,
+		driver.ServerError("READONLY account is frozen"):                                                                       false, // of a script of the user
 		errors.New("READONLY"): false,
 	} {
 		if got := driver.WrongServer(err); got != want {

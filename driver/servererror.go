@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -45,9 +46,12 @@ func WrongServer(err error) bool {
 	if !ok {
 		return false
 	}
-	text := string(said)
-	word, _, _ := strings.Cut(text, " ")
-	return word == "READONLY" || word == "MASTERDOWN" ||
-		strings.Contains(text, "-READONLY ") || strings.Contains(text, "-MASTERDOWN ") || // before Redis 7, in a script
-		strings.Contains(text, "WAIT cannot be used with replica")
+	// Whole sentences: a script of the user may return an error of its own that begins with READONLY.
+	// Before Redis 7 there is more in front of an error in a script.
+	return slices.ContainsFunc([]string{
+		"READONLY You can't write against a",
+		"MASTERDOWN Link with MASTER is down",
+	}, func(sentence string) bool {
+		return strings.HasPrefix(string(said), sentence) || strings.Contains(string(said), "-"+sentence)
+	}) || strings.Contains(string(said), "WAIT cannot be used with replica")
 }
