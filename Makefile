@@ -52,17 +52,16 @@ check: ## what to run before each commit; Go alone, about a minute once all is b
 	@scripts/steps "check: vet, format, all tests of the root, and those of other modules that are quick and need no server; not those of the command, which start processes. About a minute once all is built." "" \
 		"! gofmt -l . | grep ." "scripts/beside 'go test $(ROOT)' 'go test -short $(QUICK)' 'go vet work'"
 
-test: ## that library and command work here: race detector (not for the command), real servers, 2,000 random runs; under eight minutes
-	@scripts/steps "test: with the race detector (the command without it), on real servers, and 2,000 random runs in simulated time. Under eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
+test: ## that library and command work here: race detector (not for the command), real servers, 400 random runs; under seven minutes
+	@scripts/steps "test: with the race detector (the command without it), on real servers, and 400 random runs in simulated time. Under seven minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"scripts/beside 'go test -race -p 2 -parallel 4 -timeout $(LIMIT) $(TESTED)' \
 			'go test -parallel 4 -timeout $(LIMIT) $(COMMAND)' \
 			'nice go test -race -timeout $(LIMIT) -run RandomRuns $(TEST)/sim -args -sim.seeds 40' \
 			'nice go test -timeout $(LIMIT) -skip \"$(SIMHALF)\" $(TEST)/sim' \
-			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim -args -sim.seeds 400 -sim.rounds 6'" \
-		"go run ./test/sim/simulate -first 400 -seeds 1600"
+			'nice go test -timeout $(LIMIT) -run \"$(SIMHALF)\" $(TEST)/sim -args -sim.seeds 400 -sim.rounds 4'"
 
 # Programs that a test builds and runs are not seen by go test's cache, hence -count 1.
-test-all: ## every test that make test leaves out: processes, faults, topologies, attacks, browser, databases, foreign clients
+test-all: ## every test that make test leaves out: 1,600 more random runs, processes, faults, topologies, attacks, browser, databases, foreign clients
 	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd ip promtool chromium python3 curl node npm" \
 		"scripts/beside 'go test -race -count 1 -p 2 -parallel 4 -timeout $(LIMIT) $(filter-out $(COMMAND) $(TESTED) $(UNRACED) $(TEST)/sim,$(WORK))' \
 			'go test -race -count 1 -parallel 4 -timeout $(LIMIT) -run \"^Test$(HALF)\" $(COMMAND)' \
@@ -72,6 +71,8 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 			'go test -count 1 -timeout $(LIMIT) $(TEST)/many' \
 			'go test -race -run ^TestRunEvery$$ ./cmd/holdfast -args -ticks 12' \
 			'make interop'" \
+		"scripts/beside 'go test -count 1 -timeout $(LIMIT) -run \"ManyWaiters|Dedicated|QuorumLoop\" $(TEST)/sim -args -sim.rounds 6' \
+			'go run ./test/sim/simulate -first 400 -seeds 1600 -workers 1'" \
 		"go test -run '^$$' -bench . -benchtime 1x $(BENCHES)" "make mutations MUTATIONS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
