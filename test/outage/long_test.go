@@ -31,7 +31,12 @@ var longFaults = []struct {
 		end:   func(t *testing.T, _ *scene, c *console) { c.do(t, "CONFIG SET maxmemory 0") }},
 	{row: "MISCONF", name: "full disk", word: "MISCONF",
 		begin: func(t *testing.T, s *scene, c *console) {
-			released := clienttest.Take(t, s.holder, "released")
+			m := s.holder.Mutex("released")
+			m.TTL = time.Minute // else Release ends when the lock key has expired
+			released, err := m.Lock(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
 			dump := filepath.Join(s.server.Dir(), "dump.rdb")
 			if err := errors.Join(os.RemoveAll(dump), os.Mkdir(dump, 0o700)); err != nil { // no snapshot can have that name
 				t.Fatal(err)
