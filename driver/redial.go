@@ -15,7 +15,7 @@ const redialEvery = time.Second
 // connections to it stay open, and it refuses the calls on them. Only a new connection reaches the
 // new master.
 //
-// The driver sends all scripts through Run or RunAll. If the server answers [WrongServer], Redial
+// The driver sends all scripts through Run, RunAll or RunWait. If the server answers [WrongServer], Redial
 // leaves the connections and sends the refused calls again. It leaves them at most once a second.
 // In between it returns the newest refusal for scripts that the server has refused, and does not
 // send them; a call whose context lasts long enough waits for the next attempt.
@@ -39,60 +39,84 @@ type Redial struct {
 	rounds  int             // how often Leave was called
 }
 
-// Run sends calls that go together, such as those of EvalWait. send sends all of them; its error
-// is that of the first call that failed, or nil.
-func (r *Redial) Run(ctx context.Context, calls []Call, send func() error) error {
-	return r.run(ctx, func() []Call { return calls }, send)
-}
-
-// RunAll sends independent calls, such as those of EvalAll. Only the refused ones are sent again.
-func (r *Redial) RunAll(ctx context.Context, calls []Call, send func([]Call) []Result) []Result {
-	var results []Result
-	var open []int // the calls without another answer than a refusal
-	pending := func() []Call {
-		if results == nil {
-			return calls
-		}
-		left := make([]Call, len(open))
-		for k, i := range open {
-			left[k] = calls[i]
-		}
-		return left
+// Run is for [Store.Eval]: send sends the call.
+func (r *Redial) Run(ctx context.Context, call Call, send func() ([]string, error)) (reply []string, err error) {
+	if r.Leave == nil {
+		return send()
 	}
-	err := r.run(ctx, pending, func() (err error) {
-		got := send(pending())
-		if results == nil {
-			results = got
-			open = make([]int, len(calls))
-			for i := range open {
-				open[i] = i
-			}
-		}
-		var again []int
-		for k, i := range open {
-			results[i] = got[k]
-			if WrongServer(got[k].Err) {
-				again, err = append(again, i), got[k].Err
-			}
-		}
-		open = again
+	pending := []Call{call}
+	err = r.run(ctx, &pending, func() (err error) {
+		reply, err = send()
 		return err
 	})
-	if results == nil { // none was sent
-		results = make([]Result, len(calls))
-		for i := range results {
-			results[i].Err = err
+	return reply, err
+}
+
+// RunAll is for [Store.EvalAll]: send sends independent calls. Only the refused ones are sent again.
+func (r *Redial) RunAll(ctx context.Context, calls []Call, send func([]Call) []Result) []Result {
+	if r.Leave == nil {
+		return send(calls)
+	}
+	var results []Result
+	pending := calls
+	err := r.run(ctx, &pending, func() (err error) {
+		got := send(pending)
+		if results == nil {
+			results = got
+		} else {
+			for i, result := range results {
+				if WrongServer(result.Err) {
+					results[i], got = got[0], got[1:]
+				}
+			}
 		}
+		pending = nil
+		for i, result := range results {
+			if WrongServer(result.Err) {
+				pending, err = append(pending, calls[i]), result.Err
+			}
+		}
+		return err
+	})
+	if results == nil {
+		results = notSent(calls, err)
 	}
 	return results
 }
 
-func (r *Redial) run(ctx context.Context, pending func() []Call, send func() error) error {
+// RunWait is for [Store.EvalWait]: send sends the calls and WAIT. If the server refuses one of them,
+// all are sent again.
+func (r *Redial) RunWait(ctx context.Context, calls []Call, send func() ([]Result, int, error)) (results []Result, acked int, err error) {
+	refusal := r.run(ctx, &calls, func() error {
+		results, acked, err = send()
+		for _, result := range results {
+			if WrongServer(result.Err) {
+				return result.Err
+			}
+		}
+		return err
+	})
+	if results == nil {
+		return notSent(calls, refusal), 0, refusal
+	}
+	return results, acked, err
+}
+
+func notSent(calls []Call, err error) []Result {
+	results := make([]Result, len(calls))
+	for i := range results {
+		results[i].Err = err
+	}
+	return results
+}
+
+// run sends the pending calls until the right server has answered.
+func (r *Redial) run(ctx context.Context, pending *[]Call, send func() error) error {
 	if r.Leave == nil {
 		return send()
 	}
 	for {
-		leave, round, err := r.next(ctx, pending())
+		leave, round, err := r.next(ctx, *pending)
 		if err != nil {
 			return err
 		}
@@ -103,12 +127,12 @@ func (r *Redial) run(ctx context.Context, pending func() []Call, send func() err
 		err = send()
 		switch {
 		case leave:
-			if r.tried(pending(), err); !WrongServer(err) && r.Channels != nil {
+			if r.tried(*pending, err); !WrongServer(err) && r.Channels != nil {
 				r.Channels.End(func(ChannelConn) bool { return true }) // they lead to the old server
 			}
 			return err
 		case WrongServer(err):
-			r.note(pending(), round, err)
+			r.note(*pending, round, err)
 		default:
 			return err
 		}

@@ -57,7 +57,8 @@ func (m *moving) answer(call driver.Call) error {
 }
 
 func (m *moving) eval(ctx context.Context, call driver.Call) error {
-	return m.redial.Run(ctx, []driver.Call{call}, func() error { return m.answer(call) })
+	_, err := m.redial.Run(ctx, call, func() ([]string, error) { return nil, m.answer(call) })
+	return err
 }
 
 func (m *moving) count() (sent, left int) {
@@ -170,15 +171,16 @@ func TestRedialLateRefusal(t *testing.T) {
 	began := make(chan struct{})
 	first := true
 	go func() {
-		done <- m.redial.Run(t.Context(), []driver.Call{writes}, func() error {
+		_, err := m.redial.Run(t.Context(), writes, func() ([]string, error) {
 			if first {
 				first = false
 				close(began)
 				<-late
-				return errReplica
+				return nil, errReplica
 			}
-			return m.answer(writes)
+			return nil, m.answer(writes)
 		})
+		done <- err
 	}()
 	<-began
 	if err := m.eval(t.Context(), writes); err != nil {
@@ -269,9 +271,9 @@ func TestRedialEndsSubscriptions(t *testing.T) {
 	}
 	m.move()
 	var between driver.Subscription
-	err := m.redial.Run(t.Context(), []driver.Call{writes}, func() error {
+	_, err := m.redial.Run(t.Context(), writes, func() ([]string, error) {
 		between = subscribe()
-		return m.answer(writes)
+		return nil, m.answer(writes)
 	})
 	if err != nil {
 		t.Fatal(err)

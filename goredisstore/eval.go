@@ -23,15 +23,14 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	return bounded(ctx, func() ([]string, error) { return s.eval(ctx, call) })
 }
 
-func (s *Store) eval(ctx context.Context, call driver.Call) (reply []string, err error) {
-	err = s.redial.Run(ctx, []driver.Call{call}, func() (err error) {
-		reply, err = s.run(ctx, bySHA(ctx, call))
+func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
+	return s.redial.Run(ctx, call, func() ([]string, error) {
+		reply, err := s.run(ctx, bySHA(ctx, call))
 		if driver.UnknownScript(err) {
 			reply, err = s.run(ctx, bySource(ctx, call))
 		}
-		return err
+		return reply, err
 	})
-	return reply, err
 }
 
 func (s *Store) run(ctx context.Context, cmd *redis.Cmd) ([]string, error) {
@@ -189,27 +188,15 @@ type acknowledged struct {
 	err     error
 }
 
-// refusal returns the error with which the wrong server refused a call or WAIT.
-func (a acknowledged) refusal() error {
-	for _, result := range a.results {
-		if driver.WrongServer(result.Err) {
-			return result.Err
-		}
-	}
-	return a.err
-}
-
 // EvalWait runs the calls and WAIT on one connection. See [driver.Store].
 // WAIT gets less time than the read timeout of the client, because a read
 // timeout would close the connection.
 func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	a, err := bounded(ctx, func() (a acknowledged, _ error) {
-		if err := s.redial.Run(ctx, calls, func() error {
-			a = s.evalWait(ctx, calls, replicas, timeout)
-			return a.refusal()
-		}); a.results == nil { // not sent
-			a = unsent(calls, err)
-		}
+		a.results, a.acked, a.err = s.redial.RunWait(ctx, calls, func() ([]driver.Result, int, error) {
+			a := s.evalWait(ctx, calls, replicas, timeout)
+			return a.results, a.acked, a.err
+		})
 		return a, nil
 	})
 	if err != nil {

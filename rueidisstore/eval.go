@@ -10,15 +10,14 @@ import (
 )
 
 // Eval runs one script. See [driver.Store].
-func (s *Store) Eval(ctx context.Context, call driver.Call) (reply []string, err error) {
-	err = s.redial.Run(ctx, []driver.Call{call}, func() (err error) {
-		reply, err = decode(s.client.Do(ctx, s.bySHA(call)))
+func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	return s.redial.Run(ctx, call, func() ([]string, error) {
+		reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
 		if driver.UnknownScript(err) {
 			reply, err = decode(s.client.Do(ctx, s.bySource(call)))
 		}
-		return err
+		return reply, err
 	})
-	return reply, err
 }
 
 func (s *Store) bySHA(call driver.Call) rueidis.Completed {
@@ -91,16 +90,6 @@ type acknowledged struct {
 	err     error
 }
 
-// refusal returns the error with which the wrong server refused a call or WAIT.
-func (a acknowledged) refusal() error {
-	for _, result := range a.results {
-		if driver.WrongServer(result.Err) {
-			return result.Err
-		}
-	}
-	return a.err
-}
-
 // EvalWait runs the calls and WAIT on a dedicated connection. See
 // [driver.Store]. A shared connection will not do: with ConnLifetime, rueidis
 // may send WAIT again on another connection.
@@ -108,12 +97,10 @@ func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int,
 	done := make(chan acknowledged, 1)
 	go func() { // rueidis dials without looking at ctx
 		var a acknowledged
-		if err := s.redial.Run(ctx, calls, func() error {
-			a = s.evalWait(ctx, calls, replicas, timeout)
-			return a.refusal()
-		}); a.results == nil { // not sent
-			a = acknowledged{results: failed(calls, err), err: err}
-		}
+		a.results, a.acked, a.err = s.redial.RunWait(ctx, calls, func() ([]driver.Result, int, error) {
+			a := s.evalWait(ctx, calls, replicas, timeout)
+			return a.results, a.acked, a.err
+		})
 		done <- a
 	}()
 	select {

@@ -21,7 +21,7 @@ var _ = table([]mutation{
 	{what: "redial: a call waits for the end of Leave", pkg: "./driver", name: "TestRedialWaitsForLeave",
 		in: "driver Redial.next", edits: []string{"&& closing == nil", ""}},
 	{what: "redial: only refused calls are sent again", pkg: "./driver", name: "TestRedialRunAll",
-		in: "driver Redial.RunAll", edits: []string{"open = again", "_ = again"}},
+		in: "driver Redial.RunAll", edits: []string{"append(pending, calls[i])", "append(pending, calls[i:]...)"}},
 	{what: "redial: an error of a user's script is no wrong server", pkg: "./driver", name: "TestWrongServer",
 		in: "driver WrongServer", edits: []string{`"READONLY You can't write against a",`, `"READONLY",`}},
 	{what: "redial: a full disk is no wrong server", pkg: "./driver", name: "TestWrongServer",

@@ -128,36 +128,18 @@ func each(calls []driver.Call, form func(driver.Call) []string) [][]string {
 // EvalWait runs the calls and WAIT in one pipeline.
 func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	wait := []string{"WAIT", strconv.Itoa(replicas), strconv.FormatInt(max(1, timeout.Milliseconds()), 10)}
-	results := make([]driver.Result, len(calls)+1)
-	err := s.redial.Run(ctx, calls, func() error {
-		results = s.send(ctx, append(each(calls, bySHA), wait)...)
+	return s.redial.RunWait(ctx, calls, func() ([]driver.Result, int, error) {
+		results := s.send(ctx, append(each(calls, bySHA), wait)...)
 		if slices.ContainsFunc(results, func(r driver.Result) bool { return driver.UnknownScript(r.Err) }) {
 			results = s.send(ctx, append(each(calls, bySource), wait)...)
 		}
-		return refusal(results)
+		results, waited := results[:len(calls)], results[len(calls)]
+		if waited.Err != nil {
+			return results, 0, waited.Err
+		}
+		acked, err := strconv.Atoi(waited.Reply[0])
+		return results, acked, err
 	})
-	results, waited := results[:len(calls)], results[len(calls)]
-	switch {
-	case waited.Err != nil:
-		return results, 0, waited.Err
-	case waited.Reply == nil: // not sent
-		for i := range results {
-			results[i].Err = err
-		}
-		return results, 0, err
-	}
-	acked, err := strconv.Atoi(waited.Reply[0])
-	return results, acked, err
-}
-
-// refusal returns the error with which the wrong server refused one of several commands.
-func refusal(results []driver.Result) error {
-	for _, result := range results {
-		if driver.WrongServer(result.Err) {
-			return result.Err
-		}
-	}
-	return nil
 }
 
 // Scan yields the keys that match.
