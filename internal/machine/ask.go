@@ -179,7 +179,8 @@ func (n *Name) queued(t *Tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.requeue || n.sub.Confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, n.askAt = false, now
 	}
-	n.client.Host.Note(Event{What: Queueing, Name: n.Text, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: a.Inserted})
+	holder, _, _ := n.seen.label()
+	n.client.Host.Note(Event{What: Queueing, Name: n.Text, Position: int(a.Position), Holder: holder, Remaining: a.PTTL, Joined: a.Inserted})
 }
 
 // longestPoll bounds how long a waiter trusts pushes. A waiter polls when the lock key expires,
@@ -357,14 +358,6 @@ func (t *Tenure) lateAgain(g grant, now clock.Instant) bool {
 	return follows && !g.pushed
 }
 
-func labelOf(holder string) string {
-	if owner, isCooldown := keyspace.CooldownOwner(holder); isCooldown {
-		return owner
-	}
-	id, _ := keyspace.ParseID(holder)
-	return id.Owner
-}
-
 // firstLockAnswered takes the answer to a FirstLock. A steal may have ended a tenure of this Client.
 func (r *Request) firstLockAnswered(a wire.Answer, err error, now clock.Instant) {
 	victim := r.Name.Kind.First.Victim
@@ -428,7 +421,8 @@ func (n *Name) polls(r *Request, a wire.Answer, now clock.Instant) {
 	n.failingSince = 0
 	if a.Holder != "" {
 		n.seen = seenIn(a, now)
-		n.client.Host.Note(Event{What: Queueing, Name: n.Text, Holder: labelOf(a.Holder), Remaining: a.PTTL})
+		holder, _, _ := n.seen.label()
+		n.client.Host.Note(Event{What: Queueing, Name: n.Text, Holder: holder, Remaining: a.PTTL})
 	}
 	if a.Word == wire.Held {
 		n.answerTry(nil, now)

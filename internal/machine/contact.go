@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -143,7 +142,9 @@ func (w *LocalWaiter) Waited(now clock.Instant) *Waited {
 		}
 		f.Cooldown = n.turn == nil && t.CoolUntil > now
 	case n.seen.known && (n.seen.at >= t.firstSent || !n.client.Queue): // else this Client held the name since; on a quorum each try is a tenure
-		n.seen.describe(f)
+		var foreign bool
+		f.Owner, f.Cooldown, foreign = n.seen.label()
+		f.Foreign = foreign && n.seen.holder != ""
 		if n.seen.queued {
 			f.Position = int(n.seen.position) + 1 + n.waiters.before(w)
 			f.Waiters += int(n.seen.position)
@@ -152,15 +153,6 @@ func (w *LocalWaiter) Waited(now clock.Instant) *Waited {
 		}
 	}
 	return f
-}
-
-// describe adds the holder.
-func (s *lastSeen) describe(f *Waited) {
-	if id, ours := keyspace.ParseID(s.holder); ours {
-		f.Owner = id.Owner
-	} else if f.Owner, f.Cooldown = keyspace.CooldownOwner(s.holder); !f.Cooldown {
-		f.Foreign = s.holder != ""
-	}
 }
 
 // mostCounted bounds how many waiters before counts one by one.

@@ -114,13 +114,18 @@ func (n *Name) Held(now clock.Instant) error {
 	return e
 }
 
+// label returns what the value of the lock key says about the holder. foreign: another program wrote it.
+func (s *lastSeen) label() (owner string, cooldown, foreign bool) {
+	if id, ours := keyspace.ParseID(s.holder); ours {
+		return id.Owner, false, false
+	}
+	owner, cooldown = keyspace.CooldownOwner(s.holder)
+	return owner, cooldown, !cooldown
+}
+
 func (s *lastSeen) held(name string, now clock.Instant) error {
 	e := &Held{Name: name, Waiters: int(s.waiting), Remaining: s.pttl}
-	if id, ours := keyspace.ParseID(s.holder); ours {
-		e.Owner = id.Owner
-	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(s.holder); !e.Cooldown {
-		e.Foreign = true
-	}
+	e.Owner, e.Cooldown, e.Foreign = s.label()
 	if s.queued {
 		e.Waiters = int(s.position)
 	}
