@@ -7,11 +7,11 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/test/support/clienttest"
 )
 
 // While the store does not answer, the snippets of the other pages say so, and none runs what needs the lock.
@@ -47,19 +47,12 @@ func TestDisconnected(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, err := embedded.Open(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				connection := store.Connect()
-				client := newClient(t, connection)
+			clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
 				connection.Disconnect()
 				began := time.Now()
 				if err := call(t.Context(), client); !errors.Is(err, holdfast.ErrUnreachable) {
 					t.Errorf("after %v: got %v, want ErrUnreachable", time.Since(began), err)
 				}
-				connection.Reconnect()
 			})
 		})
 	}
@@ -83,19 +76,12 @@ func TestDisconnectedKeys(t *testing.T) {
 
 // No scheduler runs a job whose lock it cannot ask for.
 func TestDisconnectedJobs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, err := embedded.Open(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		connection := store.Connect()
-		client := newClient(t, connection)
+	clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
 		connection.Disconnect()
 		c, err := inCron(client, func(context.Context, *holdfast.Lease) error { t.Error("it ran"); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Entries()[0].WrappedJob.Run()
-		connection.Reconnect()
 	})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/test/support/clienttest"
 )
 
 // While the store does not answer, each snippet says so, and none runs what needs the lock.
@@ -28,7 +28,8 @@ func TestDisconnected(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			disconnected(t, func(t *testing.T, client *holdfast.Client) {
+			clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
+				connection.Disconnect()
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				if err := call(ctx, client); !errors.Is(err, holdfast.ErrUnreachable) {
@@ -38,7 +39,8 @@ func TestDisconnected(t *testing.T) {
 		})
 	}
 	t.Run("observe", func(t *testing.T) {
-		disconnected(t, func(t *testing.T, client *holdfast.Client) {
+		clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
+			connection.Disconnect()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			observe(ctx, client, func(address string) {
@@ -47,21 +49,5 @@ func TestDisconnected(t *testing.T) {
 				}
 			})
 		})
-	})
-}
-
-// disconnected gives a test a Client whose store does not answer.
-func disconnected(t *testing.T, test func(t *testing.T, client *holdfast.Client)) {
-	synctest.Test(t, func(t *testing.T) {
-		store, err := embedded.Open(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		connection := store.Connect()
-		client := holdfast.New(connection, nil)
-		defer client.Close()
-		defer connection.Reconnect()
-		connection.Disconnect()
-		test(t, client)
 	})
 }

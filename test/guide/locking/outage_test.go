@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/test/support/clienttest"
 )
 
 // While the store does not answer, no snippet says that the name is busy, and none runs what needs the lock.
@@ -36,8 +36,8 @@ func TestDisconnected(t *testing.T) {
 	} {
 		for _, wait := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} { // 0: no deadline
 			t.Run(name+" "+wait.String(), func(t *testing.T) {
-				disconnected(t, func(t *testing.T, client *holdfast.Client, cut func()) {
-					cut()
+				clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
+					connection.Disconnect()
 					ctx, cancel := t.Context(), func() {}
 					if wait > 0 {
 						ctx, cancel = context.WithTimeout(ctx, wait)
@@ -57,12 +57,12 @@ func TestDisconnected(t *testing.T) {
 
 // A lease whose store is cut ends, and nothing is sent under it.
 func TestDisconnectedHolder(t *testing.T) {
-	disconnected(t, func(t *testing.T, client *holdfast.Client, cut func()) {
+	clienttest.Connected(t, func(t *testing.T, client *holdfast.Client, connection *embedded.Connection) {
 		lease, err := client.Mutex("n").Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut()
+		connection.Disconnect()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := send(ctx, lease, func() error { t.Error("it is sent"); return nil }); err == nil {
@@ -76,20 +76,5 @@ func TestDisconnectedHolder(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		_ = lease.Release()
-	})
-}
-
-// disconnected gives a test a Client, and a function that cuts its store off.
-func disconnected(t *testing.T, test func(t *testing.T, client *holdfast.Client, cut func())) {
-	synctest.Test(t, func(t *testing.T) {
-		store, err := embedded.Open(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		connection := store.Connect()
-		client := holdfast.New(connection, nil)
-		defer client.Close()
-		defer connection.Reconnect()
-		test(t, client, connection.Disconnect)
 	})
 }
