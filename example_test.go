@@ -86,7 +86,7 @@ func ExampleMutex_Lock() {
 
 	lease, err := client.Mutex("invoice:42").Lock(ctx)
 	if err != nil {
-		log.Print(err) // a WaitError after 5 s: who holds it, or that Redis does not answer
+		log.Print(err) // a WaitError after 5 s: it names the holder, or says that Redis does not answer
 		return
 	}
 	if err := pay(lease.Context(context.Background()), 42, lease.Token()); err != nil {

@@ -15,7 +15,7 @@ const (
 	// process that tick at the same time.
 	apart = 20
 
-	paceNames = 1024 // how many names at most; a process with more counts some of them anew
+	paceNames = 1024 // of more names, Pace forgets the calls of some
 )
 
 // Pace notices names that a process calls much more often than their period, such as a job that

@@ -107,7 +107,7 @@ func TestFrozenCostsOneWindow(t *testing.T) {
 func TestFrozenAmongTheLiving(t *testing.T) {
 	for kind, wait := range kinds {
 		if kind == "mutex" {
-			continue // of which a process has one place
+			continue // a process has one place in it
 		}
 		t.Run(kind, func(t *testing.T) {
 			play(t, func(t *testing.T, s stage) {

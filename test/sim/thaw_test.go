@@ -17,7 +17,7 @@ import (
 func TestThawedComeBeforeTheLast(t *testing.T) {
 	for kind, wait := range kinds {
 		if kind == "mutex" {
-			continue // of which a process has one place
+			continue // a process has one place in it
 		}
 		t.Run(kind, func(t *testing.T) {
 			for seed := range uint64(8) {
